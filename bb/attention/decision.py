@@ -8,7 +8,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 
@@ -60,6 +60,10 @@ def decision_of_json(value: Any) -> Decision | None:
     )
 
 
-def choose_agent(agents: Sequence[str], seed: str) -> str:
-    """One of AGENTS: every clone chooses the same one, and the choice does not change when another agent leaves."""
-    return max(agents, key=lambda agent: digest(f"{seed}\n{agent}".encode()))
+def choose_agent(agents: Iterable[str], seed: str, is_live: Callable[[str], bool] | None = None) -> str:
+    """One of AGENTS: every clone chooses the same one, and the choice does not change when another agent leaves.
+
+    With IS_LIVE, a live one if there is any. It is asked of few agents, because it reads a file for each.
+    """
+    ranked = sorted(agents, key=lambda agent: digest(f"{seed}\n{agent}".encode()), reverse=True)
+    return next(filter(is_live, ranked), ranked[0]) if is_live else ranked[0]

@@ -30,6 +30,7 @@ AUTHORS = (HUMAN, AGENT, SYSTEM, TOOL)
 # Reasons: why a message has its directedness.
 DIRECT_MESSAGE, DIRECT_MENTION, THREAD_QUESTION = "direct_message", "direct_mention", "thread_question"
 ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
+REPLY = "reply"  # an answer, by the platform's own means, to a message of the agent
 OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
 ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
 STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
@@ -45,6 +46,7 @@ FINAL = (RESPONDED, ACKNOWLEDGED, IGNORED, SUPERSEDED, FAILED)
 EPHEMERAL = "ephemeral"
 VISIBILITIES = (DM, THREAD, CHANNEL, EPHEMERAL)
 
+# Also a reason: an answer to the agent's pending question has the reason `answer`.
 # Intents: what a message is for. The list is closed because the topic of a knock is built from it.
 QUESTION, ANSWER, ASSIGNMENT, APPROVAL, BLOCKER = "question", "answer", "assignment", "approval_request", "blocker"
 STATUS, THANKS, RECEIPT, CANCEL, PLAIN = "status", "thanks", "receipt", "cancel", "message"

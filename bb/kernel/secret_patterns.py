@@ -190,8 +190,10 @@ BESIDE = (
 )
 MARKS = tuple(dict.fromkeys([*(mark for _, mark, _ in TOKENS), *(mark for _, marks, _ in BESIDE for mark in marks)]))
 # A cache of texts without marks: imported texts are checked twice, before and during recording, and names are repeated.
+# When it is full, the older half of it is dropped, so the texts of a batch stay until they are checked again.
 UNMARKED: set[str] = set()
-MOST_UNMARKED, LONG = 5_000, 1024
+UNMARKED_BEFORE: set[str] = set()
+MOST_UNMARKED, LONG = 10_000, 1024
 # A mark that starts with a letter must be at the start of a word: `task-` is not `sk-`. This also prevents repeated
 # searches within one long word. In escaped text a word may also start after an escape, as in `\\nghp_…`.
 # The condition comes after the mark, because a pattern that begins with plain letters is much faster.
@@ -229,12 +231,14 @@ def found(text: str) -> list[str]:
 
 def may_hold(text: str) -> bool:
     """Whether TEXT has any mark. If TEXT combines many texts, each must then be checked separately."""
-    if text in UNMARKED:
+    if text in UNMARKED or text in UNMARKED_BEFORE:
         return False
     if any(map(text.__contains__, MARKS)):
         return True
     if len(text) < LONG:
         if len(UNMARKED) >= MOST_UNMARKED:
+            UNMARKED_BEFORE.clear()
+            UNMARKED_BEFORE.update(UNMARKED)
             UNMARKED.clear()
         UNMARKED.add(text)
     return False

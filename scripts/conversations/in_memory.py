@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bb.attention.facts import Answer
     from bb.attention.state.attention_state import AttentionState
-    from scripts.conversations.platforms import Platform
+    from scripts.conversations.platforms.platform import Platform
     from scripts.conversations.script import Conversation
 
 ALL = frozenset(f"{section}.{name}" for section, names in OURS.items() for name in names) - {"injection.digest"}

@@ -30,7 +30,7 @@ class Obedient:
         said = stage.said_of(stage.message_of(event))
         if policy == ACK_ONLY:
             _react(stage, agent, event)
-        elif policy == MUST or stage.has_script(said, agent) or reason == "claimed":
+        elif policy == MUST or attention.get("stale") or stage.has_script(said, agent) or reason == "claimed":
             _turn(stage, agent, envelope, lambda: self._answer(stage, agent, envelope))
         elif policy == MAY and reason == "role_mention" and not _is_announced(envelope):
             _claim(stage, agent, event)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from bb.attention.state.attention_state import AttentionState
-    from scripts.conversations.platforms import Platform
+    from scripts.conversations.platforms.platform import Platform
     from scripts.conversations.script import Conversation
 
 CAPABILITIES = {
@@ -131,6 +131,8 @@ class Served:
         self.bridge.close()
         self._server.terminate()
         self._server.wait(PATIENCE)
+        if self._server.stdout:
+            self._server.stdout.close()
         self._desk.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

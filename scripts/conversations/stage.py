@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bb.attention.rehearsal.replay import START
-from scripts.conversations.platforms import EVERYBODY, ROLES, platform
+from scripts.conversations.platforms import platform
+from scripts.conversations.platforms.platform import EVERYBODY, ROLES
 from scripts.conversations.script import ESCALATE, RESPOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bb.attention.state.attention_state import AttentionState
-    from scripts.conversations.platforms import Platform
+    from scripts.conversations.platforms.platform import Platform
     from scripts.conversations.script import Agent, Conversation, Said
 
 SECOND, MINUTE = 1000, 60_000

@@ -123,7 +123,7 @@ def test_c2a_066_chatter_is_not_answered(host: Host, text: str):
 
 def test_c2a_067_a_status_is_not_answered(host: Host):
     host.people()
-    host.says("1", "build 17 failed", author="ci", author_kind="tool", mentions=["U1"])
+    host.says("1", "U1: build 17 failed", author="ci", author_kind="tool")
     host.says("2", "deployed to staging", author="cd", author_kind="system")
     host.send(BLUE, "2 of 5", "status", **IN_C1 | {"intent": "status"})
 

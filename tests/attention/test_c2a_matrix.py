@@ -260,11 +260,10 @@ def test_c2a_041_what_people_say_to_nobody_is_for_nobody(host: Host):
 def test_c2a_042_logs_and_status_oblige_nobody_whomever_they_name(host: Host):
     host.people()
     host.do(bind={"agent": AMBER, "handles": ["ci:amber"]})
-    named = {"mentions": ["U1"]}
-    host.says("log", "U1: build 17 failed?", author="ci", author_kind="tool", **named)
-    host.says("status", "@amber-otter deployed", author="ci", author_kind="system", **named)
-    host.says("in-tool", "U1: exit 1", conversation="X", kind="tool", **named)
-    host.says("in-system", "U1 joined", conversation="Y", kind="system", **named)
+    host.says("log", "@amber: build 17 failed?", author="ci", author_kind="tool", platform="ci")
+    host.says("status", "@amber-otter deployed", author="ci", author_kind="system", platform="bb")
+    host.says("in-tool", "@amber-otter: exit 1", conversation="X", kind="tool", platform="bb")
+    host.says("in-system", "@amber-otter joined", conversation="Y", kind="system", platform="bb")
 
     injections = {event: host.triple(event) for event in ("log", "status", "in-tool", "in-system")}
     assert injections == {

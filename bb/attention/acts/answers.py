@@ -265,8 +265,9 @@ def resolve(
     """Mark an event as resolved; or a thread, with all its events that are open for the agent."""
     require_registered(book, agent)
     if thread:
-        there = [book.message(delivery.event) for delivery in book.open_for(agent) if delivery.window == thread]
-        meant = [head.event for head in there if head and may_see(book, agent, head)]
+        opened = [head for delivery in book.open_for(agent) if (head := book.message(delivery.event))]
+        there = [head for head in opened if thread in (head.window, head.thread_window)]
+        meant = [head.event for head in there if may_see(book, agent, head)]
     else:
         meant = [case_for_agent(book, event, agent, now).event]
     facts: list[AttentionFact] = []

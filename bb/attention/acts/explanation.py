@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from bb.attention.incoming.follow_ups import continued_aim
-from bb.attention.incoming.receiving import answered_agent
 from bb.attention.judging.cases import bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
 from bb.attention.judging.directedness import aim_of_message, mentioned_agents
-from bb.attention.state import deliveries, threads
+from bb.attention.judging.replies import refers, speaker_before, thread_before, thread_with_root
+from bb.attention.state import deliveries
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.queries import event_row
@@ -39,18 +39,18 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
     """
     current = case_for_agent(book, event, agent, now)
     message = current.message
-    thread = threads.thread_before(book.states.state(threads.NAME, current.known.window), current.known.order)
+    thread = thread_with_root(book, message, thread_before(book, current.known))
     before = DecisionContext(
         directory=book.directory,
         tuning=book.tuning,
         conversation=book.conversation(message.conversation),
         thread=thread,
-        asked=answered_agent(book, message, thread),
+        refers=refers(book, message, thread, speaker_before(book, current.known)),
         going_on=continued_aim(book, message),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
     )
     called = mentioned_agents(message, book.directory)
-    aimed = aim_of_message(message, book.directory, thread, before.asked, before.going_on)
+    aimed = aim_of_message(message, book.directory, thread, before.refers, before.going_on)
     is_decided = not message.reason
     decided = decide(message, before) if is_decided else None
     again = (decided.each.get(agent) or bystander_delivery(book, current.known, agent).decision) if decided else None
@@ -79,6 +79,7 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
             "recipient": message.recipient or None,
             "thread": message.thread or None,
             "stream": message.stream or None,
+            "answers": message.answers or None,
             "declared": message.declared or None,
             "calls": {"agents": list(called.agents), "groups": list(called.groups)},
             "participants": list(before.thread.participants),

@@ -19,7 +19,7 @@ from bb.attention.refusals import NoSuchEvent
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.surfaces.glyphs import name_of
-from bb.attention.words import SEND_FAILED, SYSTEM
+from bb.attention.words import DM, SEND_FAILED, SYSTEM, THREAD
 from bb.kernel import clock
 from bb.kernel.errors import Conflict
 from bb.kernel.total_order import State
@@ -47,8 +47,8 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
     if head is None:
         posting_state, about = state["posting"][3]
         if about.get("type") == CONFIRM_ITEM:
-            return {"id": event, **question_item(event, about), "state": posting_state}
-        return {"id": event, **_on_a_message(book, about), "state": posting_state}
+            return {"id": event, **_question(book, event, about), "state": posting_state}
+        return {"id": event, **_on_a_message(book, event, about), "state": posting_state}
     if not head.state:
         return None
     message = current_message(book, head)
@@ -61,9 +61,11 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
         "agent": head.agent,
         "platform": head.platform,
         "target": {
+            "workspace": head.workspace or None,
             "conversation": head.conversation,
             "kind": book.conversation(head.conversation).kind,
             "thread": head.thread or None,
+            "replyTo": _platform_id(book, head.in_reply_to),
             "recipient": message.recipient or None,
         },
         "visibility": message.visibility,
@@ -74,22 +76,47 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
     }
 
 
-def _on_a_message(book: AttentionState, about: Mapping[str, Any]) -> dict[str, Any]:
-    """A reaction or a deletion: where its message is on the platform, under which id, and the name of the glyph."""
+def _question(book: AttentionState, name: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    """A question to the person, with the members of a message."""
+    item = question_item(name, about)
+    kind = book.conversation(str(about.get("conversation", ""))).kind
+    item["target"] = {**item["target"], "kind": kind}
+    since = clock.text(book.request(name).asked_at - CLOCKS_DIFFER)
+    return {**item, "visibility": DM if kind == DM else THREAD, "inReplyTo": None, "mentions": [], "searchFrom": since}
+
+
+def _on_a_message(book: AttentionState, event: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    """A reaction or a deletion: where its message is, the ids on the platform, and the name of the glyph there."""
     on = book.message(str(about.get("onMessage", "")))
     where = book.conversation(str(about.get("conversation", "")))
-    posted = on.posted.get("platform_id") if on else None
-    named = {"glyphName": name_of(about["glyph"], where.platform)} if "glyph" in about else {}
-    target = {"conversation": where.id, "kind": where.kind, "thread": (on.thread if on else "") or None}
-    return {**about, **named, "onMessage": posted or _native(book, str(about.get("onMessage", ""))), "platform": where.platform} | {
-        "target": target
+    target = {
+        "workspace": (on.workspace if on else where.workspace) or None,
+        "conversation": where.id,
+        "kind": where.kind,
+        "thread": (on.thread if on else "") or None,
+        "message": on.platform_id if on else None,
     }
+    item = {**about, "platform": where.platform, "target": target}
+    posted = on.posted.get("platform_id") if on else None
+    item["onMessage"] = posted or _native(book, str(about.get("onMessage", "")))
+    if "glyph" in about:
+        item["glyphName"] = name_of(about["glyph"], where.platform)
+    if about.get("remove"):
+        added = (book.states.state(MESSAGES, event.removesuffix("!off")) or {}).get("posting")
+        item["reactionId"] = added[3][1].get("platform_id") if added else None
+    return item
 
 
 def _native(book: AttentionState, event: str) -> str:
     """The id by which the platform knows an event."""
     head = book.message(event) if event else None
     return (head.native if head else "") or event
+
+
+def _platform_id(book: AttentionState, event: str) -> str | None:
+    """The platform's own id of a message; None if there is no such message."""
+    head = book.message(event) if event else None
+    return head.platform_id if head else None
 
 
 def record_result(book: AttentionState, by: str, event: str, about: dict[str, Any], now: int) -> Answer:
@@ -102,6 +129,8 @@ def record_result(book: AttentionState, by: str, event: str, about: dict[str, An
         raise NoSuchEvent(f"the outbox has no message {event[:80]!r}", hint=hint, event_id=event[:80])
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redact(value) for name, value in about.items() if isinstance(value, str)}
+    if head and "platform_id" in kept:
+        kept["posted_as"] = head.posted_as(kept["platform_id"])
     now_named, named = kept.get("platform_id"), head.posted.get("platform_id") if head else None
     is_named_late = before == to == SENT and now_named and not named
     if before == to and before != PENDING and not is_named_late and now_named in (None, named):

@@ -11,6 +11,7 @@ from bb.attention.acts.drafts import Draft
 from bb.attention.acts.visibility import check_visibility
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
+from bb.attention.incoming.references import with_references
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, require_registered
 from bb.attention.judging.content_version import require_current_content
 from bb.attention.judging.current_decision import CLAIMED_BY_OTHER
@@ -33,6 +34,7 @@ from bb.attention.refusals import (
 )
 from bb.attention.state import claims, transitions
 from bb.attention.state.attention_state import AttentionState
+from bb.attention.state.directory import is_role
 from bb.attention.words import (
     ACK_ONLY,
     AGENT,
@@ -70,7 +72,7 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
         _check_answer(book, answered, draft)
     check_visibility(book, agent, draft, answered, now)
     _check_rate(book, agent, now)
-    sent = _message(book, agent, draft, now)
+    sent = with_references(book, _message(book, agent, draft, answered, now), draft.intent)
     warnings = _warnings(book, sent)
     decided = decide(sent, decision_context(book, sent, now))
     state = PENDING if book.conversation(sent.conversation).is_external else SENT
@@ -130,7 +132,7 @@ def _with_target(book: AttentionState, agent: str, draft: Draft) -> Draft:
     answered = find_message_or_none(book, draft.in_reply_to) if draft.in_reply_to else None
     draft = draft.replace(in_reply_to=answered.event) if answered else draft
     if answered and not draft.conversation and not draft.recipient:
-        thread = answered.thread or (answered.event if draft.visibility == THREAD else "")
+        thread = answered.thread or (answered.platform_id if draft.visibility == THREAD else "")
         to = (answered.agent or answered.author) if draft.visibility == DM else ""
         return draft.replace(conversation=answered.conversation, thread=draft.thread or thread, recipient=to)
     if draft.conversation or not draft.recipient:
@@ -214,7 +216,7 @@ def _check_rate(book: AttentionState, agent: str, now: int) -> None:
 # -- the message
 
 
-def _message(book: AttentionState, agent: str, draft: Draft, now: int) -> Message:
+def _message(book: AttentionState, agent: str, draft: Draft, answered: Case | None, now: int) -> Message:
     where = book.conversation(draft.conversation)
     named = draft.mentions if draft.mentions is not None else mentions.mentioned_names(draft.text)
     named = tuple(_name_on_platform(book, name, where.platform) for name in named)
@@ -223,7 +225,7 @@ def _message(book: AttentionState, agent: str, draft: Draft, now: int) -> Messag
     return Message(
         event=sent_event_id(agent, draft.key),
         platform=where.platform or HERE,
-        workspace=where.workspace,
+        workspace=where.workspace or (answered.known.workspace if answered and not draft.recipient else ""),
         conversation=draft.conversation,
         kind=kind,
         thread=draft.thread,
@@ -268,7 +270,7 @@ def _warnings(book: AttentionState, said: Message) -> list[dict[str, str]]:
     if signal := intents.signal_of(said.text):
         text = f"a reaction is enough: `bb chat react EVENT --signal {signal}`"
         warnings.append(_warning("use_reaction", text) | {"signal": signal})
-    if len([name for name in said.mentions if not name.startswith("@")]) > 1 and said.declared == TO_ME:
+    if len([name for name in said.mentions if not is_role(name)]) > 1 and said.declared == TO_ME:
         warnings.append(_warning("several_responders", "the message asks several agents; ask one agent, or a role"))
     if said.intent == STATUS and is_naming:
         text = "a status report needs no mention; report it with `bb chat progress`"

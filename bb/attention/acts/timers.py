@@ -77,7 +77,7 @@ def _due(
         return
     if delivery.attempt >= MOST_TRIES and not delivery.accepted and not delivery.is_parked:
         yield "parked", [_step(delivery, transitions.PARKED)]
-    claim = book.claim(delivery.event, delivery.window, now)
+    claim = book.claim(delivery.event, known.thread_window, now)
     as_it_stands = standing(delivery, claim, now, book.tuning)
     if as_it_stands.decision.policy == MUST_NOT:
         return
@@ -133,7 +133,7 @@ def _claim_over(
     It expired, so another agent that could answer is reminded. Or another agent holds it: that agent claimed it earlier
     in another clone, or took it over.
     """
-    claim = book.claim(delivery.event, delivery.window, now)
+    claim = book.claim(delivery.event, known.thread_window, now)
     holder = claim.held_by(now) or claim.settled_by
     if holder == delivery.agent and claim.held_by(now):
         return

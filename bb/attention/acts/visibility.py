@@ -12,6 +12,7 @@ from bb.attention.state.conversations import private
 from bb.attention.words import CHANNEL, DM, EPHEMERAL
 from bb.kernel.ids import PERSON
 
+
 def check_visibility(book: AttentionState, agent: str, draft: Draft, answered: Case | None, now: int) -> None:
     """Refuse a message that cannot be shown in its conversation, or that shows private content to more people."""
     if draft.visibility == EPHEMERAL:

@@ -14,6 +14,7 @@ from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks, rendering, turn_text
+from bb.attention.turns.asked_messages import answers_member, asked_message
 from bb.attention.turns.offers import CONTENT, KNOCK, Offer
 from bb.attention.turns.open_deliveries import OpenDelivery
 from bb.attention.words import AMBIENT, BUFFERED, DIGEST, DM, NORMAL, NOTIFY, SIGNALS, SYSTEM, TO_ME
@@ -73,17 +74,20 @@ def envelope(book: AttentionState, agent: str, given: Parcel, seed: str) -> dict
     )
     if before:
         members["injection"]["context"] = "thread_window"
+    asked = asked_message(book, agent, messages, given.decision.reason)
     text = rendering.event(
         messages,
         given.decision,
         boundary=escaping.boundary(seed),
         context=before,
+        asked=asked,
         is_stale=given.is_stale,
         version=given.version,
     )
     merged = [message.event for message in messages[:-1]]
     content = [part for message in messages for part in _content(message)]
-    whole = {**members, **({"mergedFrom": merged} if merged else {}), "content": content, "rendered": text}
+    merging = {"mergedFrom": merged} if merged else {}
+    whole = {**members, **merging, **answers_member(asked), "content": content, "rendered": text}
     return _fitting(whole, messages)
 
 
@@ -148,7 +152,7 @@ def _target(book: AttentionState, agent: str, last: Message, decision: Decision)
 
 def _address(book: AttentionState, name: str, platform: str) -> str:
     """The agent with that name on the platform, or the name itself if no agent has it."""
-    agent = None if name.startswith("@") else book.directory.agent(name, platform)
+    agent = book.directory.agent(name, platform)
     return f"agent:{agent}" if agent else name
 
 
@@ -244,5 +248,6 @@ def lookup_envelope(book: AttentionState, agent: str, known: MessageHead, now: i
         mode=stands.decision.mode,
         attempt=max(stands.delivery.attempt, 1),
     )
-    whole = {**_head(book, agent, case.message, parcel), "content": _content(case.message)}
+    answered = answers_member(asked_message(book, agent, [case.message], stands.decision.reason))
+    whole = {**_head(book, agent, case.message, parcel), **answered, "content": _content(case.message)}
     return unknown_members.with_unknown_members(whole, case.message.more)

@@ -244,6 +244,6 @@ def next_tick(book: AttentionState, now: int) -> int | None:
             moments += [due, due - allowed // 2, delivery.arrived + allowed // 2]
         if delivery.until is not None:
             moments.append(delivery.until)
-        if delivery.disposition == CLAIMED:
-            moments.append(book.claim(delivery.event, delivery.window, now).until)
+        if delivery.disposition == CLAIMED and (head := book.message(delivery.event)):
+            moments.append(book.claim(delivery.event, head.thread_window, now).until)
     return min((moment for moment in moments if moment > now), default=None)

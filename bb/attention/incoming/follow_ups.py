@@ -2,13 +2,15 @@
 
 This holds for the time in which more pieces are expected, and until the agent has answered the first message. A message
 that only calls the agent ("@bo"), or after which its author was seen to type, is continued for as long as pieces are
-merged at all. A message that itself names someone, or has parts besides text, starts anew.
+merged at all. A message that itself names someone, or has parts besides words, starts anew. In a private conversation
+only an answer to a question is continued: every other message there is for the agent by itself.
 """
 
 from __future__ import annotations
 
 from bb.attention.judging.directedness import Aimed
 from bb.attention.messages.message import Message
+from bb.attention.messages.spoken_parts import has_more_than_words
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns.pieces import AT_ONCE, is_still_composing
 from bb.attention.words import BUFFERED, DM, HUMAN, TO_ME
@@ -21,7 +23,9 @@ def continued_message(book: AttentionState, said: Message) -> str:
     if author != said.author or not 0 <= after < book.tuning.merge_ms or _begins_anew(said):
         return ""
     head = book.message(event)
-    if head is None or head.is_deleted or head.in_reply_to != said.in_reply_to:
+    if head is None or head.is_deleted or (said.kind == DM and not head.answers):
+        return ""
+    if said.in_reply_to != head.in_reply_to and (said.in_reply_to or not head.answers):
         return ""
     if after >= book.tuning.compose_ms and not is_still_composing(book, [head]):
         return ""
@@ -34,8 +38,8 @@ def continued_message(book: AttentionState, said: Message) -> str:
 
 
 def _begins_anew(said: Message) -> bool:
-    is_named = bool(said.mentions or said.recipient) or said.kind == DM
-    return is_named or bool(said.parts) or said.author_kind != HUMAN or said.platform in AT_ONCE
+    is_named = bool(said.mentions or (said.recipient and said.kind != DM))
+    return is_named or has_more_than_words(said.parts) or said.author_kind != HUMAN or said.platform in AT_ONCE
 
 
 def continued_aim(book: AttentionState, said: Message) -> Aimed:

@@ -23,8 +23,10 @@ from bb.attention.facts import (
     Typing,
 )
 from bb.attention.incoming import reactions
-from bb.attention.incoming.follow_ups import continued_aim, continued_message
+from bb.attention.incoming.follow_ups import continued_aim
+from bb.attention.incoming.references import with_references
 from bb.attention.incoming.sources import must_be_source, with_ids_here
+from bb.attention.judging import replies
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
 from bb.attention.messages import message, messages
 from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING, Line
@@ -36,7 +38,6 @@ from bb.attention.state import claims, transitions, tuning
 from bb.attention.state.activity import NAME as ASIDES
 from bb.attention.state.activity import TYPES, typing
 from bb.attention.state.attention_state import AttentionState
-from bb.attention.state.threads import Thread
 from bb.attention.words import (
     AGENT,
     BUFFERED,
@@ -113,9 +114,7 @@ def record_message(book: AttentionState, said: Message, by: str, now: int, *, is
     IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
     """
     settled = conversation_facts(book, said, is_private=is_private)
-    said = _with_known_context(book, said)
-    if piece := continued_message(book, said):
-        said = said.replace(piece_of=piece)
+    said = with_references(book, _with_known_context(book, said))
     context = decision_context(book, said, now)
     if settled and is_private:
         context = context.replace(conversation=context.conversation.replace(is_private=True))
@@ -136,26 +135,18 @@ def decision_context(book: AttentionState, said: Message, now: int) -> DecisionC
     def is_always_urgent() -> bool:
         return book.states.count(MESSAGES, messages.urgent_term(lately)) >= URGENT_PER_MINUTE
 
-    thread = book.thread(said.window)
+    thread = replies.thread_with_root(book, said, book.thread(said.window))
     return DecisionContext(
         book.directory,
         tuned,
         book.conversation(said.conversation),
         thread,
-        answered_agent(book, said, thread),
+        replies.refers(book, said, thread, thread.speaker),
         continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
         is_always_urgent,
     )
-
-
-def answered_agent(book: AttentionState, said: Message, thread: Thread) -> str:
-    """The agent whose message SAID answers: the message it names, otherwise the first of its thread."""
-    if not said.in_reply_to:
-        return thread.opener
-    answered = book.message(said.in_reply_to)
-    return answered.agent if answered else ""
 
 
 def _with_known_context(book: AttentionState, said: Message) -> Message:
@@ -202,7 +193,8 @@ def _own_message(book: AttentionState, line: Line, by: str) -> Answer:
     """Handle a message that bb itself posted and that now comes back: record its id on the platform."""
     for head in book.newest_messages(messages.OUTBOX):
         if line.marker in (head.key, head.event):
-            return [Posting(by, head.event, SENT, {"platform_id": line.event})], _answer(line, "own")
+            about = {"platform_id": line.event}
+            return [Posting(by, head.event, SENT, about)], _answer(line, "own")
     return [], _answer(line, "own")
 
 

@@ -19,10 +19,10 @@ def with_ids_here(book: AttentionState, line: Line) -> Line:
     # Only external conversations can refer to messages that bb posted.
     is_posted = not line.conversation or book.conversation(line.conversation).is_external
     received = line.message
-    if received and received.in_reply_to:
-        received = received.replace(
-            in_reply_to=_id_here(book, line.platform, received.in_reply_to, is_posted=is_posted)
-        )
+    if received and (received.in_reply_to or received.root):
+        named = (received.in_reply_to, received.root)
+        answered, root = (name and _id_here(book, line.platform, name, is_posted=is_posted) for name in named)
+        received = received.replace(in_reply_to=answered, root=root)
     return line.replace(event=_id_here(book, line.platform, line.event, is_posted=is_posted), message=received)
 
 

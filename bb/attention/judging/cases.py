@@ -53,7 +53,7 @@ def case_for_agent(book: AttentionState, event: str, agent: str, now: int) -> Ca
     if not may_see(book, agent, head):
         raise no_event(event)
     delivery = book.delivery(head.event, agent)
-    claim = book.claim(head.event, head.window, now)
+    claim = book.claim(head.event, head.thread_window, now)
     now_standing = standing(
         delivery or bystander_delivery(book, head, agent), claim, now, book.tuning, last_message_time(book, head)
     )
@@ -145,7 +145,7 @@ def open_cases(book: AttentionState, agent: str, now: int) -> Iterator[tuple[Mes
     for delivery in opened:
         head = at_hand.message(delivery.event)
         if head and not head.is_deleted and may_see(at_hand, agent, head):
-            yield head, standing(delivery, at_hand.claim(delivery.event, delivery.window, now), now, book.tuning)
+            yield head, standing(delivery, at_hand.claim(delivery.event, head.thread_window, now), now, book.tuning)
 
 
 def bystander_delivery(book: AttentionState, known: MessageHead, agent: str) -> Delivery:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.decision import choose_agent
 from bb.attention.facts import Claiming, Moved
 from bb.attention.judging.cases import case_for_agent, may_see, require_registered
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 
 THREAD_HINT = "name it as CONVERSATION/THREAD; `bb chat show EVENT` shows both"
+MOST_LOOKED_THROUGH = 200  # messages of a conversation that are searched for one that opened a thread
 LEAST_TTL, MOST_TTL = clock.MINUTE, 4 * clock.HOUR
 
 
@@ -59,8 +62,13 @@ def claim(
 
 def _is_there(book: AttentionState, agent: str, thread: str) -> bool:
     """Whether there is a thread of that name with a message that AGENT may see."""
-    messages = book.newest_messages(f"in {thread}") if thread.partition(" ")[2] else ()
-    return any(may_see(book, agent, head) for head in messages)
+    conversation, _, name = thread.partition(" ")
+    if not name:
+        return False
+    if any(may_see(book, agent, head) for head in book.newest_messages(f"in {thread}")):
+        return True
+    recent = islice(book.newest_messages(f"in {conversation}"), MOST_LOOKED_THROUGH)
+    return any(head.thread_window == thread and may_see(book, agent, head) for head in recent)  # it has no reply yet
 
 
 def _may_claim(book: AttentionState, target: Case, now: int) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from bb.attention.decision import Decision, choose_agent
 from bb.attention.judging import default_matrix
 from bb.attention.judging.directedness import Aimed, aim_of_message
+from bb.attention.judging.replies import Refers
 from bb.attention.messages.message import Message
 from bb.attention.state.conversations import Conversation
 from bb.attention.state.directory import Directory
@@ -44,7 +45,7 @@ class DecisionContext(Record):
     tuning: Tuning
     conversation: Conversation
     thread: Thread
-    asked: str  # the author of the message that this one answers: the named one, else the first of the thread
+    refers: Refers  # the agents whose messages it refers to
     going_on: Aimed  # the agents that its author has just asked, if this message continues that one
     is_live: Callable[[str], bool]  # whether an agent can be expected to answer
     is_flooding: Callable[[], bool] | None = None  # whether the author has sent too many messages lately
@@ -60,15 +61,28 @@ class Decisions(Record):
 
 def decide(message: Message, scene: DecisionContext) -> Decisions:
     """The host's decisions about MESSAGE, for all agents."""
-    aims = aim_of_message(message, scene.directory, scene.thread, scene.asked, scene.going_on)
+    aims = aim_of_message(message, scene.directory, scene.thread, scene.refers, scene.going_on)
     by_agent = {
         agent: _by_rules(message, default_matrix.default_decision(message, *aimed, scene.tuning), scene.tuning)
         for agent, aimed in aims.at.items()
         if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
     }
+    scene = scene.replace(is_flooding=_once(scene.is_flooding), is_always_urgent=_once(scene.is_always_urgent))
     others = _by_rules(message, default_matrix.default_decision(message, *aims.others, scene.tuning), scene.tuning)
     by_agent = {agent: _limited(decision, message, scene) for agent, decision in by_agent.items()}
     return Decisions(_with_default(by_agent, message, scene), others)
+
+
+def _once(ask: Callable[[], bool] | None) -> Callable[[], bool] | None:
+    """ASK, asked at most once: it counts messages in the ledger, and the answer is the same for all agents."""
+    answers: list[bool] = []
+
+    def asked() -> bool:
+        if not answers and ask:
+            answers.append(ask())
+        return answers[0]
+
+    return asked if ask else None
 
 
 def _by_rules(message: Message, decision: Decision, tuning: Tuning) -> Decision:
@@ -116,5 +130,5 @@ def _with_default(each: dict[str, Decision], message: Message, scene: DecisionCo
     called = [agent for agent, decision in each.items() if decision.reason == ROLE_MENTION]
     if not called or any(decision.directedness == TO_ME and decision.policy == MUST for decision in each.values()):
         return each
-    first = choose_agent([agent for agent in called if scene.is_live(agent)] or called, message.event or message.key)
+    first = choose_agent(called, message.event or message.key, scene.is_live)
     return each | {first: each[first].replace(is_default=True)}

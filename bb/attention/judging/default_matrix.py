@@ -12,6 +12,7 @@ from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
     ACK_ONLY,
     AMBIENT,
+    ANSWER,
     BUFFERED,
     DIGEST,
     FILLER,
@@ -37,6 +38,7 @@ ACKNOWLEDGEMENT = "acknowledgement"
 
 # directedness, reason or intent -> policy, injection mode
 MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    (TO_ME, (ANSWER,), MUST, BUFFERED),
     (TO_ME, FILLER, ACK_ONLY, NOTIFY),
     (TO_ME, OBLIGING, MUST, BUFFERED),
     (TO_ME, (), MUST, BUFFERED),
@@ -59,7 +61,7 @@ def default_decision(message: Message, directedness: str, why: str, tuning: Tuni
     reason = why
     if policy == ACK_ONLY:
         reason = ACKNOWLEDGEMENT
-    elif directedness == TO_ME and message.intent in OBLIGING:
+    elif directedness == TO_ME and message.intent in OBLIGING and why != ANSWER:
         reason = message.intent
     if mode == BUFFERED and (message.priority == URGENT or (message.priority == HIGH and message.intent in OBLIGING)):
         mode = IMMEDIATE

@@ -25,6 +25,8 @@ from bb.attention.words import (
     PLAIN,
     POLICIES,
     PRIORITIES,
+    SYSTEM,
+    TOOL,
 )
 from bb.kernel import clock
 from bb.kernel.digest import digest
@@ -84,9 +86,11 @@ class EnvelopeMembers(Members):
 
     def id(self, name: str, *, is_needed: bool = False) -> str:
         """An id, as a single word."""
-        if name not in self:
-            return self.text(name, is_needed=is_needed)
-        value = self.value[name]
+        value = self.value.get(name)
+        if value is None:
+            return self.text(name, is_needed=True) if is_needed else ""
+        if type(value) is str and value.isascii() and value.isprintable() and " " not in value and value:
+            return value if len(value) <= LONGEST_ID else as_single_word(value)  # almost every id
         return as_single_word(str(value) if type(value) is int else self.filled(name))
 
     def moment(self, name: str, now: int) -> int:
@@ -169,7 +173,9 @@ def _message(
     parts = _parts(members)
     text = "\n".join(part["text"] for part in parts if part.get("type") == "text")
     named = names_in(target)
-    if "mentions" not in target:
+    kind = where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else "")
+    is_report = {common["author_kind"], kind} & {SYSTEM, TOOL}
+    if "mentions" not in target and not is_report:  # a report that spells a name mentions nobody
         named = [*mentions.mentioned_names(text)]
     intent = members.one_of("intent", INTENTS, PLAIN)
     priority = attention.one_of("priority", PRIORITIES, members.one_of("priority", PRIORITIES, NORMAL))
@@ -181,7 +187,7 @@ def _message(
         author=common["author"],
         text=text,
         at=common["at"],
-        kind=where.one_of("kind", CONVERSATIONS, CHANNEL if common["type"] == EDIT else ""),
+        kind=kind,
         workspace=common["workspace"],
         thread=common["thread"],
         stream=where.id("streamId"),
@@ -195,6 +201,7 @@ def _message(
         priority=priority,
         deadline=attention.number("deadlineMs"),
         in_reply_to=scoped(common["platform"], members.id("replyTo")),
+        root=scoped(common["platform"], where.id("rootId")),
         version=common["version"] or 1,
         more=unknown_members.unknown_members(members.value),
     )

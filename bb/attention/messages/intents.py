@@ -1,24 +1,29 @@
 """The intent of a text, judged by its form: thanks, a receipt, a question. A declared intent has priority.
 
 Nothing here understands a text. The rules only check whether it contains a question, and whether it contains anything
-but social filler, which needs no answer.
+but social filler, which needs no answer. `filler_words` has the words. They are a closed list without verbs, so a text
+that asks for something is never filler: "ok do it now". Whether an acknowledgement is the answer to a question is not
+judged by its words but by what is pending (`judging/questions`).
 """
 
 from __future__ import annotations
 
+from bb.attention.messages.filler_words import (
+    BREAKS,
+    CONFIRMING,
+    FILLING,
+    GRATITUDE,
+    MARKS_OF_EMOJI,
+    OFFERS,
+    PHRASES,
+    PROPOSALS,
+    QUESTION_MARKS,
+)
 from bb.attention.messages.mentions import unquoted
 from bb.attention.words import PLAIN, QUESTION, RECEIPT, THANKS
 
-GRATITUDE = frozenset("thanks thank thx ty cheers merci danke gracias appreciated 🙏 ❤️ ❤ 🎉 💯".split())  # noqa: SIM905
-CONFIRMING = frozenset(
-    "ok okay k kk ack acked acknowledged got gotcha noted roger understood copy cool nice great perfect good lgtm yes "  # noqa: SIM905
-    "yep yeah sure done seen 👍 👌 ✅ 👀 🆗 :+1: :thumbsup:".split()
-)
-FILLING = frozenset(
-    "you u so very much a lot many all it that this sounds works for me to i will do on now then job work one team "  # noqa: SIM905
-    "again really the help your hey hi hello there bye everyone guys".split()
-)
 MOST_WORDS, LONGEST = 8, 120
+MOST_OF_PROPOSAL = 600  # characters at the end of a text that are searched for a proposal
 # Texts that a reaction signal can replace.
 SIGNALLED = {
     "on it": "working",
@@ -40,36 +45,86 @@ SIGNALLED = {
 def intent_of(text: str) -> str:
     """The intent of TEXT, judged by its form."""
     unquoted_text = unquoted(text)
-    if "?" in unquoted_text or "？" in unquoted_text:
+    if any(mark in unquoted_text for mark in QUESTION_MARKS):
         return QUESTION
     return filler(unquoted_text)
 
 
 def filler(text: str) -> str:
     """THANKS or RECEIPT if TEXT is nothing else; PLAIN otherwise."""
+    has_thanks, has_receipt = _filler(text)
+    return THANKS if has_thanks else RECEIPT if has_receipt else PLAIN
+
+
+def is_mere_thanks(text: str) -> bool:
+    """Whether TEXT is nothing but thanks, which answers no question. "Yes, thanks" may be an answer."""
+    return _filler(unquoted(text)) == (True, False)
+
+
+def _filler(text: str) -> tuple[bool, bool]:
+    """Whether TEXT contains thanks, and whether it contains a receipt. If it contains anything else: neither."""
     if len(text) > LONGEST or "`" in text or ">" in text:
-        return PLAIN
-    intent, count = PLAIN, 0
-    for token in text.casefold().split():
-        word = _bare(token)
-        if not word or word[0] == "@":
-            continue
-        count += 1
-        if word in GRATITUDE:
-            intent = THANKS
-        elif word in CONFIRMING:
-            intent = THANKS if intent == THANKS else RECEIPT
+        return False, False
+    words = _words(text)
+    if len(words) > MOST_WORDS:
+        return False, False
+    has_thanks = has_receipt = False
+    at = 0
+    while at < len(words):
+        phrase = next((phrase for phrase in PHRASES.get(words[at], ()) if words[at : at + len(phrase)] == phrase), None)
+        word = words[at]
+        at += len(phrase) if phrase else 1
+        if phrase or word in CONFIRMING:
+            is_thanks = bool(phrase) and not GRATITUDE.isdisjoint(phrase or ())
+            has_thanks, has_receipt = has_thanks or is_thanks, has_receipt or not is_thanks
+        elif word in GRATITUDE:
+            has_thanks = True
         elif word not in FILLING:
-            return PLAIN
-    return intent if count <= MOST_WORDS else PLAIN
+            return False, False
+    return has_thanks, has_receipt
+
+
+def asks(text: str) -> bool:
+    """Whether TEXT, by an agent, asks people for something: a question or a proposal, but no mere offer of help."""
+    own_words = unquoted(text)
+    sentences = _sentences(own_words)
+    if any(sentence[-1] in QUESTION_MARKS and not _has(sentence, OFFERS) for sentence in sentences):
+        return True
+    end = [sentence for sentence in _sentences(own_words[-MOST_OF_PROPOSAL:]) if not _has(sentence, OFFERS)]
+    return any(_has(sentence, PROPOSALS) for sentence in end)
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of TEXT in lower case, each with the mark at its end."""
+    for mark in ("\n", "!", ". ", *QUESTION_MARKS):
+        text = text.replace(mark, f"{mark}\n")
+    return [sentence.casefold() for line in text.split("\n") if (sentence := line.strip())]
+
+
+def _has(sentence: str, phrases: tuple[str, ...]) -> bool:
+    return any(phrase in sentence for phrase in phrases)
 
 
 def signal_of(text: str) -> str:
     """The reaction signal that can replace TEXT; empty if there is none."""
-    phrase = " ".join(word for token in unquoted(text).casefold().split() if (word := _bare(token)) and word[0] != "@")
+    phrase = " ".join(_words(unquoted(text)))
     signal = {THANKS: "seen", RECEIPT: "agree"}.get(intent_of(text), "")
     return SIGNALLED.get(phrase, signal)
 
 
-def _bare(word: str) -> str:
-    return word.strip("!.,;…-–—()\"'").removesuffix("'s")
+def _words(text: str) -> list[str]:
+    """The words of TEXT in lower case, without punctuation, mentions, and the skin tones of emoji."""
+    plain = text.casefold().translate(BREAKS)
+    words: list[str] = []
+    for token in plain.split():
+        word = token.strip("\"'").removesuffix("'s")
+        if word and word[0] != "@":
+            words += [word] if word.isascii() or word in CONFIRMING or word in GRATITUDE else _emoji(word)
+    return words
+
+
+def _emoji(word: str) -> list[str]:
+    """Several emoji without spaces are several words."""
+    bare = word.translate(MARKS_OF_EMOJI)
+    characters = list(bare)
+    return characters if all(each in CONFIRMING or each in GRATITUDE for each in characters) else [bare]

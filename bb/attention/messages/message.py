@@ -5,6 +5,7 @@ The members of CCCS (`text`, `to`, `reply_to`) are where CCCS puts them; everyth
 
 from __future__ import annotations
 
+from bb.attention.messages.platform_ids import platform_id
 from bb.attention.words import AUTHORS, CHANNEL, CONVERSATIONS, HUMAN, INTENTS, NORMAL, PLAIN, PRIORITIES
 from bb.kernel.record import Record
 from bb.kernel.validation import is_line_or_nothing
@@ -53,6 +54,9 @@ class Message(Record):
     reason: str = ""  # why the event exists, if it is about another event
     linked: str = ""  # the event that it is about
     piece_of: str = ""  # the event that it continues, if the author addressed an agent there
+    root: str = ""  # the event that opened its thread
+    answers: str = ""  # the question of an agent that it answers
+    asks: tuple[str, ...] | None = None  # the people that an agent's message asks; empty: anybody; None: it asks nobody
     more: Mapping[str, Any] = NOTHING  # unknown members
     is_unverified: bool = False  # whether it is in the person's name but not signed by the person
 
@@ -60,6 +64,11 @@ class Message(Record):
     def window(self) -> str:
         """The name of its thread, or of its conversation if it is in no thread."""
         return f"{self.conversation} {self.thread}"
+
+    @property
+    def platform_id(self) -> str:
+        """The platform's own id of it."""
+        return platform_id(self.native or self.event, self.platform, self.conversation, self.thread)
 
     @property
     def content(self) -> list[dict[str, Any]]:
@@ -91,21 +100,24 @@ MEMBERS = {
     "visibility": "visibility",
     "in_reply_to": "in_reply_to",
     "key": "key",
-    "native": "native",
     "version": "version",
     "reason": "reason",
     "linked": "linked",
     "piece_of": "piece_of",
+    "native": "native",
+    "root": "root",
+    "answers": "answers",
+    "asks": "asks",
     "parts": "parts",
     "more": "more",
 }
 # Members that hold a name; each is a single line (`envelopes.word`).
 NAMES = (
     *("event", "platform", "workspace", "conversation", "thread", "stream", "author", "agent", "recipient"),
-    *("declared", "visibility", "in_reply_to", "linked", "piece_of", "native"),
+    *("declared", "visibility", "in_reply_to", "linked", "piece_of", "native", "root", "answers"),
 )
 ONE_OF = {"kind": CONVERSATIONS, "author_kind": AUTHORS, "intent": INTENTS, "priority": PRIORITIES}
-LISTS = ("mentions", "parts")
+LISTS = ("mentions", "parts", "asks")
 DEFAULTS: dict[str, Any] = {name: getattr(Message, name) for name in Message.__match_args__ if hasattr(Message, name)}
 
 
@@ -137,7 +149,10 @@ def is_sound(c2a: Any) -> bool:
     for member, value in c2a.items():
         if type(value) is not TYPES.get(member, type(value)) or (member in ONE_OF and value not in ONE_OF[member]):
             return False
-    texts, parts = c2a.get("mentions", ()), [*c2a.get("parts", ()), *(() if "for" not in c2a else [c2a["for"]])]
+    texts, parts = (
+        [*c2a.get("mentions", ()), *c2a.get("asks", ())],
+        [*c2a.get("parts", ()), *(() if "for" not in c2a else [c2a["for"]])],
+    )
     are_texts = all(map(is_line_or_nothing, [*texts, *(c2a[name] for name in NAMES if name in c2a)]))
     are_objects = all(type(part) is dict for part in parts)
     return are_texts and are_objects and all(type(decision) is list for decision in c2a.get("for", {}).values())
@@ -148,7 +163,9 @@ ABOUT: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("until", "attempt", "version", "ttl_ms"), int),
     **dict.fromkeys(("outbound", "remove"), bool),
     **dict.fromkeys(("signal", "counts_as", "eta", "note", "reason", "by", "to", "as", "why", "outcome"), str),
-    **dict.fromkeys(("message", "platform_id", "type", "onMessage", "glyph", "conversation", "agent"), str),
+    **dict.fromkeys(
+        ("message", "platform_id", "posted_as", "type", "onMessage", "glyph", "conversation", "agent"), str
+    ),
     **dict.fromkeys(("progress", "total"), (int, float)),
     **dict.fromkeys(("merged_from", "decision", "members"), list),
 }
@@ -170,7 +187,7 @@ def _fits(name: str, value: Any) -> bool:
         return value in ONE_OF[name]
     if name in NAMES:
         return is_line_or_nothing(value)
-    if name == "mentions":
+    if name in ("mentions", "asks"):
         return isinstance(value, list) and all(map(is_line_or_nothing, value))
     if name == "parts":
         return isinstance(value, list) and all(isinstance(part, dict) for part in value)

@@ -9,6 +9,7 @@ from bb.attention import decision as decisions
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Posted, Posting
 from bb.attention.messages import outbox_states
+from bb.attention.messages.platform_ids import event_id, platform_id
 from bb.attention.words import CHANNEL, DIGEST, HUMAN, PLAIN, URGENT
 from bb.coordination.facts import Incurred
 from bb.kernel import clock
@@ -34,22 +35,10 @@ EVERY, OUTBOX, SUMMED = "every", "outbox", "digest"
 # the members of `c2a` that an entry keeps
 KEPT: tuple[str, ...] = (
     *("conversation", "thread", "author", "author_name", "author_kind", "agent", "kind", "platform", "workspace"),
-    *(
-        "stream",
-        "intent",
-        "in_reply_to",
-        "linked",
-        "reason",
-        "key",
-        "state",
-        "native",
-        "sequence",
-        "at",
-        "else",
-        "priority",
-    ),
+    *("stream", "intent", "in_reply_to", "linked", "reason", "key", "state", "sequence", "at", "else", "priority"),
+    *("native", "answers", "asks"),
 )
-TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority"}
+TEXTS = frozenset(KEPT) - {"sequence", "at", "else", "priority", "asks"}
 
 
 class MessageHead(Record):
@@ -85,6 +74,8 @@ class MessageHead(Record):
     is_deleted: bool = False
     deletion_reason: str = ""  # as given by the agent that cancelled it
     posted: Mapping[str, Any] = {}
+    answers: str = ""  # the question of an agent that it answers
+    asks: tuple[str, ...] | None = None  # the people that it asks; empty: anybody; None: it asks nobody
 
     @property
     def place(self) -> str:
@@ -99,6 +90,21 @@ class MessageHead(Record):
     def window(self) -> str:
         """The name of its thread, or of its conversation if it is in no thread."""
         return f"{self.conversation} {self.thread}"
+
+    @property
+    def platform_id(self) -> str:
+        """The platform's own id of it. A message of an agent has one once it is posted there."""
+        name = str(self.posted.get("platform_id") or self.native or self.event)
+        return platform_id(name, self.platform, self.conversation, self.thread)
+
+    def posted_as(self, name: str) -> str:
+        """The event id with which it comes back, once a bridge has posted it there as NAME."""
+        return event_id(name, self.platform, self.workspace, self.conversation, self.thread)
+
+    @property
+    def thread_window(self) -> str:
+        """The name of its thread, or of the thread that it opens: a top-level message opens one under its own id."""
+        return f"{self.conversation} {self.thread or self.platform_id}"
 
 
 def is_the_persons(said: Message | MessageHead) -> bool:
@@ -174,9 +180,15 @@ def terms(name: str, state: State) -> list[tuple[str, str]]:  # noqa: ARG001
         pairs.append((SUMMED, place))
     if outbox_states.is_due(state_of(state)):
         pairs.append((OUTBOX, place))
-    if "posting" in state and (posted := state["posting"][3][1].get("platform_id")):
+    for posted in _posted_as(state):
         pairs.append((posted_as_term(posted), place))
     return pairs + _of_agent(data, place)
+
+
+def _posted_as(state: State) -> list[str]:
+    """The ids under which an agent's message may come back from the platform."""
+    about = state["posting"][3][1] if "posting" in state else {}
+    return [str(about[name]) for name in ("platform_id", "posted_as") if about.get(name)]
 
 
 def _of_item(posting: list[Any]) -> list[tuple[str, str]]:
@@ -191,7 +203,14 @@ def _of_agent(said: Mapping[str, Any], place: str) -> list[tuple[str, str]]:
     """The index terms of a message that an agent wrote."""
     agent, answered = said.get("agent") if not said.get("reason") else None, said.get("in_reply_to")
     pairs = [(f"agent {agent}", place)] if agent else []
+    if question := said.get("answers"):
+        pairs.append((answers_term(question), place))
     return pairs + ([(f"answer {answered} {agent}", place)] if agent and answered else [])
+
+
+def answers_term(question: str) -> str:
+    """The term that finds the answers of people to an agent's question."""
+    return f"answers {question}"
 
 
 def in_window(window: str) -> str:
@@ -262,5 +281,6 @@ def message_of_state(name: str, state: Mapping[str, Any] | None) -> MessageHead 
             "deletion_reason": why if (deleted := state.get("deleted")) and type(why := deleted[3]) is str else "",
             "state": state_of(dict(state)),
             "posted": posted[3][1] if posted else {},
+            "asks": tuple(asks) if type(asks := data.get("asks")) is list else None,
         },
     )

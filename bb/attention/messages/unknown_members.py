@@ -17,7 +17,7 @@ DEEPEST = 8
 LARGEST = 1 << 53
 KNOWN = {
     "source": frozenset(("platform", "workspaceId")),
-    "conversation": frozenset(("id", "kind", "threadId", "streamId", "private")),
+    "conversation": frozenset(("id", "kind", "threadId", "streamId", "rootId", "private")),
     "author": frozenset(("id", "kind", "displayName")),
     "target": frozenset(("mentions", "recipient", "directedness")),
     "timing": frozenset(("createdAt", "sequence")),
@@ -26,7 +26,7 @@ KNOWN = {
     "reliability": frozenset(("attempt", "idempotencyKey")),
 }
 ABOUT_MESSAGE = ("eventId", "type", "content", "text", "version", "contentVersion", "replyTo", "intent", "priority")
-ABOUT_DELIVERY = ("knock", "rendered", "mergedFrom", "marker", "signal", "onMessage", "meaning")
+ABOUT_DELIVERY = ("knock", "rendered", "mergedFrom", "marker", "signal", "onMessage", "meaning", "answers")
 AT_TOP = frozenset((*KNOWN, *ABOUT_MESSAGE, *ABOUT_DELIVERY))
 
 

@@ -124,24 +124,23 @@ class AttentionState:
 
     def with_messages_of(self, delivered: Collection[Delivery]) -> AttentionState:
         """This book with the messages and claims of many deliveries read in advance."""
-        cache = self._with_windows_of(delivered)
+        cache = Gathered(self.states)
         cache.gather(messages.NAME, [delivery.event for delivery in delivered])
-        return self._over(cache)
+        over = self._over(cache)
+        self._gather_windows(cache, [head for delivery in delivered if (head := over.message(delivery.event))])
+        return over
 
     def with_deliveries_of(self, known: Collection[MessageHead], agent: str) -> AttentionState:
         """This book with the deliveries to AGENT and the claims of many messages read in advance."""
-        cache = self._with_windows_of(known)
+        cache = Gathered(self.states)
+        self._gather_windows(cache, known)
         cache.gather(deliveries.NAME, [deliveries.delivery_key(head.event, agent) for head in known])
         return self._over(cache)
 
-    def _with_windows_of(self, found: Collection[Delivery] | Collection[MessageHead]) -> Gathered:
-        cache = Gathered(self.states)
-        windows = {item.window: item.window.partition(" ") for item in found}
-        threads_of = [window for window, (_, _, thread) in windows.items() if thread]
-        subjects = [*(claims.EVENT + item.event for item in found), *(claims.THREAD + name for name in threads_of)]
-        cache.gather(claims.NAME, subjects)
-        cache.gather(conversations.NAME, [CONVERSATION + name for name, _, _ in windows.values()])
-        return cache
+    def _gather_windows(self, cache: Gathered, known: Collection[MessageHead]) -> None:
+        events = [claims.EVENT + head.event for head in known]
+        cache.gather(claims.NAME, [*events, *(claims.THREAD + head.thread_window for head in known)])
+        cache.gather(conversations.NAME, [CONVERSATION + head.conversation for head in known])
 
     def _over(self, states: States) -> AttentionState:
         """The same book over other states."""

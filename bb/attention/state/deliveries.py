@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bb.attention.decision import Decision
 from bb.attention.facts import Deleted, Edited, Moved, Posted
+from bb.attention.messages.spoken_parts import has_more_than_words
 from bb.attention.state.transitions import ANSWERED, DECIDED, OPEN, PULLED, REACTED, STARTED, take
 from bb.attention.words import (
     DIGEST,
@@ -154,7 +155,7 @@ def _decided(c2a: Mapping[str, Any], event: str, version: int, line: str) -> Ite
         "at": c2a.get("at", 0),
         "intent": c2a.get("intent", ""),
         "platform": c2a.get("platform", ""),
-        "is_whole": bool(c2a.get("parts")),
+        "is_whole": has_more_than_words(c2a.get("parts") or ()),
     }
     for agent, decided in decisions_by_agent.items() if isinstance(decisions_by_agent, dict) else ():
         yield delivery_key(event, agent), (DECIDED, {"version": version, "decision": decided}, head)

@@ -50,6 +50,11 @@ def binding(agent: str, names: Mapping[str, Any]) -> Binding:
     return Binding(agent, **lists)
 
 
+def is_role(name: str) -> bool:
+    """Whether NAME has the form of a role or group. An id of Matrix begins with @, too, but names a server."""
+    return name.startswith("@") and ":" not in name
+
+
 class Directory:
     """All bindings, with search by each kind of name."""
 

@@ -1,7 +1,7 @@
 """Events of Discord's gateway: messages, edits, deletions, reactions, typing.
 
 Discord lists the mentions of a message. A mention inside a quotation or code does not count, although Discord lists it.
-A listed user without a mention in the text is the author of the answered message. A thread is a channel of its own.
+A listed user without a mention in the text is the author of the answered message.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from bb.attention.surfaces.line import (
     HUMAN,
     SYSTEM,
     Line,
+    file_part,
     target,
     text_content,
     timing,
@@ -31,16 +32,34 @@ ENTITY = re.compile(r"<(@!?|@&|#|a?:\w{1,64}:)(\d{1,20})>", re.ASCII)
 
 
 def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
-    """The lines of one event. The header `bb-private: true` marks its channel as private."""
+    """The lines of one event.
+
+    The header `bb-private: true` marks its channel as private. `bb-parent` is the channel of a thread, which the event
+    does not name.
+    """
     whole = root(payload)
     kind = whole.text("t")
     if kind not in READERS:
         return []
     result = READERS[kind](whole.part("d"))
+    is_in_thread = whole.part("d").number("position") is not None  # Discord counts only the messages of threads
     for line in result:
-        if header(headers, "bb-private") == "true" and "conversation" in line:
-            line["conversation"]["private"] = True
+        if "conversation" in line:
+            _place(line, header(headers, "bb-parent"), is_in_thread=is_in_thread)
+            if header(headers, "bb-private") == "true":
+                line["conversation"]["private"] = True
     return result
+
+
+def _place(line: Line, parent: str, *, is_in_thread: bool) -> None:
+    """Put the line into its thread. A thread is a channel of its own, with the id of the message that opened it."""
+    where, thread = line["conversation"], line["conversation"]["id"]
+    if parent and parent != thread:
+        where |= {"id": parent, "threadId": thread}
+        if line["type"] != "typing":
+            where["rootId"] = _event_id(parent, thread)
+    elif is_in_thread:
+        where["threadId"] = thread
 
 
 def _message(message: Part) -> list[Line]:
@@ -147,7 +166,7 @@ def _name(user: Part, member: Part) -> str:
 def _content(message: Part) -> list[Line]:
     """The text, or the text of the embeds if a bot sent only those; and the files."""
     files = [
-        without_empty(type="file", url=file.needed("url"), title=file.text("title") or file.text("filename"))
+        file_part(file.needed("url"), file.text("title") or file.text("filename"), file.text("content_type"))
         for file in message.objects("attachments")
     ]
     return text_content(readable(message)) + files

@@ -104,13 +104,24 @@ def _line(kind: str, whole: Part, name: str, author: Line, about: Part) -> Line:
     place, number = repository.needed("full_name"), about.needed_number("number")
     is_private = repository.flag("private", otherwise=True)  # private unless it is known to be public
     where = {"id": place, "kind": "channel", "name": place, "threadId": str(number), "streamId": place}
+    root = _root(whole, name, about)
     return {
         "type": kind,
         "eventId": _event_id(whole, name),
         "source": {"platform": "github", "workspaceId": place},
-        "conversation": where | without_empty(private=is_private or None),
+        "conversation": where | without_empty(rootId=root, private=is_private or None),
         "author": author,
     }
+
+
+def _root(whole: Part, name: str, about: Part) -> str | None:
+    """The message that opened the thread: the first comment on a line of code, else the issue or pull request."""
+    earlier = whole.object("comment").number("in_reply_to_id")
+    if earlier is not None:
+        return _event_id(whole, f"review_comment:{earlier}")
+    is_pull = "pull_request" in whole or "pull_request" in about
+    opened = f"{'pull' if is_pull else 'issue'}:{about.needed_number('number')}"
+    return None if name == opened else _event_id(whole, opened)
 
 
 def _event_id(whole: Part, name: str) -> str:

@@ -27,6 +27,11 @@ def text_content(text: str) -> list[Line]:
     return [{"type": "text", "text": text.replace("\r\n", "\n")}] if text.strip() else []
 
 
+def file_part(url: str, title: str, media_type: str) -> Line:
+    """A file; if it is a recording, its type says so, because a recording with a text is words like others."""
+    return without_empty(type="audio" if media_type.startswith("audio/") else "file", url=url, title=title)
+
+
 def target(mentions: Iterable[str], recipient: str = "") -> Line:
     """The target of a message, with each mention once. An edit that removed all mentions has an empty list."""
     return without_empty(mentions=list(dict.fromkeys(mentions)), recipient=recipient)

@@ -13,7 +13,17 @@ from typing import Any
 
 from bb.attention.messages.mentions import mentioned_names, unquoted
 from bb.attention.surfaces.glyphs import plain_glyph
-from bb.attention.surfaces.line import AGENT, EVERYBODY, HUMAN, Line, target, text_content, timing, without_empty
+from bb.attention.surfaces.line import (
+    AGENT,
+    EVERYBODY,
+    HUMAN,
+    Line,
+    file_part,
+    target,
+    text_content,
+    timing,
+    without_empty,
+)
 from bb.attention.surfaces.payload import Part, header, root
 from bb.kernel import clock
 
@@ -51,7 +61,7 @@ def _message(event: Part, content: Part, room: Line) -> list[Line]:
         return []
     thread, answered = _related(relates)
     return [
-        _line("message", event, event.needed("event_id"), content, room | without_empty(threadId=thread))
+        _line("message", event, event.needed("event_id"), content, room | _thread(event, thread))
         | {"content": parts, "timing": timing(_moment(event))}
         | without_empty(replyTo=_event_id(event, answered) if answered else None)
         | without_empty(marker=event.object("unsigned").text("transaction_id"))  # sent only to the author
@@ -123,6 +133,11 @@ def _related(relates: Part) -> tuple[str, str]:
     return thread, thread if relates.flag("is_falling_back") or not answered else answered
 
 
+def _thread(event: Part, thread: str) -> Line:
+    """A thread has the id of the message that opened it."""
+    return {"threadId": thread, "rootId": _event_id(event, thread)} if thread else {}
+
+
 def _event_id(event: Part, event_id: str) -> str:
     return f"matrix:{event.needed('room_id')}:{event_id}"
 
@@ -162,7 +177,8 @@ def _file(message: Part, body: str) -> list[Line]:
     """A file and its caption. In an encrypted room, the address of the file is next to its key."""
     url = (message.object("file") if "file" in message else message).needed("url")
     name = message.text("filename") or body
-    return [*text_content(body if name != body else ""), without_empty(type="file", url=url, title=name)]
+    is_spoken = message.text("msgtype") == "m.audio"
+    return [*text_content(body if name != body else ""), file_part(url, name, "audio/*" if is_spoken else "")]
 
 
 def _without_fallback(body: str) -> str:

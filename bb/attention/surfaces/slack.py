@@ -17,6 +17,7 @@ from bb.attention.surfaces.line import (
     HUMAN,
     SYSTEM,
     Line,
+    file_part,
     target,
     text_content,
     timing,
@@ -26,7 +27,6 @@ from bb.attention.surfaces.payload import Part, root
 from bb.attention.surfaces.spoken import without_quotes_and_code
 
 SAID = ("", "bot_message", "file_share", "me_message", "thread_broadcast")  # other subtypes are about channels
-DIRECT = ("im", "mpim")
 SLACKBOT = "USLACKBOT"
 ENTITY = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
 AT_EVERYBODY = ("here", "channel", "everyone")
@@ -57,8 +57,7 @@ def _message(whole: Part, event: Part) -> list[Line]:
         return []
     at = _micros(event, "ts")
     sent = _line("message", whole, event, event, content)
-    thread = event.text("thread_ts")
-    root_id = _event_id(whole, event, thread) if thread not in ("", event.needed("ts")) else None
+    root_id = sent["conversation"].get("rootId")  # Slack does not say which message of a thread is answered
     return [sent | {"timing": timing(at // 1000, at)} | without_empty(replyTo=root_id)]
 
 
@@ -107,7 +106,7 @@ def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line
         "type": kind,
         "eventId": _event_id(whole, event, message.needed("ts")),
         "source": {"platform": "slack", "workspaceId": whole.needed("team_id")},
-        "conversation": _conversation(event) | without_empty(threadId=message.text("thread_ts")),
+        "conversation": _conversation(event) | _thread(whole, event, message),
         "author": author,
         "target": target(mentions(message.text("text")), _recipient(whole, event, author["id"])),
         "content": content,
@@ -115,13 +114,23 @@ def _line(kind: str, whole: Part, event: Part, message: Part, content: list[Line
 
 
 def _conversation(event: Part) -> Line:
-    """The conversation. An `app_mention` lacks the kind of its channel; the `message` for the same post has it."""
+    """The conversation. An `app_mention` lacks the kind of its channel; the `message` for the same post has it.
+
+    A direct message to several people is aimed at none of them in particular, so it is a private channel.
+    """
     channel, kind = event.needed("channel"), event.text("channel_type")
-    if kind in DIRECT or channel.startswith("D"):
+    if kind == "im" or channel.startswith("D"):
         return {"id": channel, "kind": "dm"}
     return {"id": channel, "kind": "channel"} | without_empty(
-        private=kind == "group" or channel.startswith("G") or None
+        private=kind in ("group", "mpim") or channel.startswith("G") or None
     )
+
+
+def _thread(whole: Part, event: Part, message: Part) -> Line:
+    """The thread of a message, and the message that opened it. The thread has the `ts` of that message."""
+    thread = message.text("thread_ts")
+    is_reply = thread not in ("", message.needed("ts"))
+    return without_empty(threadId=thread, rootId=_event_id(whole, event, thread) if is_reply else None)
 
 
 def _recipient(whole: Part, event: Part, author: str) -> str:
@@ -141,14 +150,19 @@ def _author(message: Part) -> Line:
 
 
 def _content(message: Part) -> list[Line]:
-    """The text, or the text of the attachments if a bot sent only those; and the files."""
+    """The text, or the text of the attachments if a bot sent only those; and the files.
+
+    The text of a voice note is its transcript, if Slack has one.
+    """
     attached = [part.text("fallback") or part.text("text") for part in message.objects("attachments")]
     files = [
-        without_empty(type="file", url=url, title=file.text("title") or file.text("name"))
+        file_part(url, file.text("title") or file.text("name"), file.text("mimetype"))
         for file in message.objects("files")
         if (url := file.text("permalink") or file.text("url_private"))
     ]
-    return text_content(readable(message.text("text") or "\n".join(attached))) + files
+    spoken = [file.object("transcription").object("preview").text("content") for file in message.objects("files")]
+    text = message.text("text") or "\n".join(filter(None, attached)) or "\n".join(filter(None, spoken))
+    return text_content(readable(text)) + files
 
 
 def _event_id(whole: Part, place: Part, ts: str) -> str:

@@ -82,7 +82,7 @@ def _each(book: AttentionState, agent: str, wanted: Filter, now: int) -> Iterato
         for place, head in some:
             if head.agent != agent and may_see(at_hand, agent, head):
                 delivery = at_hand.delivery(head.event, agent) or bystander_delivery(at_hand, head, agent)
-                claim = at_hand.claim(head.event, head.window, now)
+                claim = at_hand.claim(head.event, head.thread_window, now)
                 yield place, head, standing(delivery, claim, now, book.tuning)
 
 
@@ -153,6 +153,7 @@ def event_row(
         **stands.shown(),
         **signal_shown(known.reason, known.linked),
         **({"linked": known.linked} if known.linked else {}),
+        **({"answers": known.answers} if known.answers else {}),
         **({"deleted": True} if known.is_deleted else {}),
         **({"deletionReason": known.deletion_reason} if known.deletion_reason else {}),
     }

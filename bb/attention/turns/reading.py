@@ -54,6 +54,7 @@ def read(book: AttentionState, agent: str, window: Window, now: int) -> Answer:
     if not book.conversation(conversation).admits(agent):
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}, or you may not see it")
     newest, is_cut = _newest(book, agent, in_window(f"{conversation} {thread}"), window)
+    newest += [] if is_cut or window.before or window.after else _opening(book, agent, f"{conversation} {thread}")
     if not newest and not (window.event or window.before or window.after):
         raise NoSuchEvent(
             f"there is no conversation {conversation[:80]!r}, or you may not see it"
@@ -85,6 +86,12 @@ def _newest(book: AttentionState, agent: str, term: str, window: Window) -> tupl
             return newest, True
         newest.append(head)
     return newest, False
+
+
+def _opening(book: AttentionState, agent: str, thread: str) -> list[MessageHead]:
+    """The top-level message that opened a thread, if there is one and AGENT may see it."""
+    head = book.message(book.thread(thread).opened_by)
+    return [head] if head and head.window != thread and may_see(book, agent, head) else []
 
 
 def _is_about_another(known: MessageHead, agent: str) -> bool:

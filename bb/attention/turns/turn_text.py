@@ -8,6 +8,7 @@ from bb.attention.judging.cases import current_message, may_see, require_registe
 from bb.attention.messages.messages import in_window
 from bb.attention.state import deliveries
 from bb.attention.turns import knocks, rendering
+from bb.attention.turns.asked_messages import answers_member, asked_message
 from bb.attention.turns.offers import (
     CONTENT,
     KNOCK,
@@ -18,7 +19,7 @@ from bb.attention.turns.offers import (
     offers_for,
 )
 from bb.attention.turns.open_deliveries import open_deliveries
-from bb.attention.words import DIRECT_MENTION, NOTIFY, OFFERED, THREAD_QUESTION, signal_shown
+from bb.attention.words import ANSWER, DIRECT_MENTION, NOTIFY, OFFERED, REPLY, THREAD_QUESTION, signal_shown
 from bb.kernel import escaping
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from bb.attention.state.attention_state import AttentionState
 
 
-WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION)
+WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION, REPLY, ANSWER)
 MOST_CONTEXT, CONTEXT_BYTES = 6, 4096
 MOST_LOOKED_THROUGH = 200  # messages that are searched for context
 MOST_BLOCKS = 20  # in one turn; the rest waits for the next turn
@@ -136,6 +137,7 @@ def block(book: AttentionState, agent: str, offer: Offer, seed: str, quoted: set
             "knock": knock,
             "text": rendering.knock(knock, offer.event),
         }
+    asked = asked_message(book, agent, messages, decision.reason)
     before = context(book, agent, messages[0], offer) if decision.reason in WITH_CONTEXT else []
     if quoted is not None:
         before = [pair for pair in before if pair[0].event not in quoted]
@@ -145,12 +147,14 @@ def block(book: AttentionState, agent: str, offer: Offer, seed: str, quoted: set
         decision,
         boundary=escaping.boundary(seed) if seed else "",
         context=before,
+        asked=asked,
         is_stale=offer.last.standing.is_stale,
         version=version,
     )
     merged = [message.event for message in messages[:-1]]
     parts = [part for message in messages for part in message.content]
-    return result | {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
+    result |= {"mergedFrom": merged, "content": parts, "context": _named(before), "text": text}
+    return result | answers_member(asked)
 
 
 def _pieces(book: AttentionState, agent: str, offer: Offer) -> list[Message]:
@@ -197,10 +201,10 @@ def _is_context(book: AttentionState, agent: str, known: MessageHead) -> bool:
 
 
 def _root(book: AttentionState, agent: str, first: Message, told: Collection[str]) -> list[MessageHead]:
-    """The message that FIRST answers, or the first message of its thread, unless it is in TOLD."""
+    """The message that opened the thread of FIRST, or that FIRST answers, unless it is in TOLD."""
     line = book.thread(first.window).root if first.thread else ""
     c2a = book.data(line).get("c2a") if line else None
-    event = first.in_reply_to or (str(c2a.get("event") or line) if isinstance(c2a, dict) else "")
+    event = first.root or first.in_reply_to or (str(c2a.get("event") or line) if isinstance(c2a, dict) else "")
     head = book.message(event) if event else None
     if head is None or head.event in told or _has_seen(book, agent, head.event):
         return []

@@ -37,8 +37,10 @@ def must_be_recordable(fact: Fact) -> None:
     secret_patterns.refuse_secrets(str(getattr(fact, "by", "")))
     try:
         data = kinds.kind_and_data(fact)[1]
-        refuse_secrets_in(data)
-        octets = len(json_text.dumps(data).encode())
+        text = json_text.dumps(data)
+        if secret_patterns.may_hold(text):
+            refuse_secrets_in(data)
+        octets = len(text.encode())
     except UnicodeEncodeError as error:
         raise json_text.InvalidText() from error
     if octets + LONGEST_HEAD > lines.MAX_LINE:

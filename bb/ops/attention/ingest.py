@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from bb.attention.facts import Arranged, AttentionFact
 from bb.attention.incoming import receiving
@@ -26,7 +26,7 @@ from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
 from bb.ops.json_params import GroupId, Json
-from bb.ops.params import Text
+from bb.ops.params import Text, invalid
 
 T = TypeVar("T")
 
@@ -52,6 +52,7 @@ class Format(Text):
     "chat.ingest",
     screen="attention_host",
     examples=("bb chat ingest < lines.jsonl", "bb chat ingest --format github < payload.json"),
+    streams=True,
 )
 def ingest(
     desk: Desk,
@@ -61,8 +62,9 @@ def ingest(
     headers: Name | None = None,
     secret_env: Text | None = None,
     external: bool = False,
+    follow: bool = False,
     group_id: GroupId | None = None,
-) -> dict[str, Any]:
+) -> Any:
     """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
 
     A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
@@ -74,24 +76,35 @@ def ingest(
         secret_env (NAME): The environment variable with the platform's signing secret. With it, unsigned payloads are
             refused.
         external: Agents' messages in these conversations are posted by a bridge: they wait in the outbox.
+        follow: Answer each line of stdin at once with one JSON object, until stdin ends. `code` is that of the first
+            refusal, or null.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     how = {"format": format, "headers": headers, "secret_env": secret_env}
+    if follow:
+        if lines is not None or headers or desk.stdin is None:
+            raise invalid("--follow can only be used with lines on stdin that bring their own headers", "follow")
+        return _line_by_line(at, how, desk.stdin, is_external=external)
     took = _Taken(at, is_external=external)
-    take = took.take_envelopes if format == ENVELOPE else took.take
     source = _given(lines, desk) if format in (NATIVE, ENVELOPE) and not secret_env else None
     if source is None:
         from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
 
         source = payloads.lines(desk, lines, how)
-    count = 0
-    while chunk := list(islice(source, AT_ONCE)):
-        with GcPause():
-            take(chunk)
-        count += len(chunk)
-        if desk.progress:
-            desk.progress(count, 0, "lines")
+    took.take_all(source, format)
     return took.answer()
+
+
+def _line_by_line(at: C2aDesk, how: dict[str, Any], stdin: IO[bytes], *, is_external: bool) -> Iterator[dict[str, Any]]:
+    """The answer to each line of STDIN."""
+    from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
+
+    while line := stdin.readline(payloads.LARGEST):
+        if line.strip():
+            took = _Taken(at, is_external=is_external)
+            is_native = how["format"] in (NATIVE, ENVELOPE) and not how["secret_env"]
+            took.take_all(iter([line]) if is_native else payloads.lines_of(at.desk, how, {}, line), how["format"])
+            yield took.result()
 
 
 def _given(lines: Any, desk: Desk) -> Iterator[Any]:
@@ -114,6 +127,17 @@ class _Taken:
         self.counts: dict[str, int] = {}
         self.told: list[dict[str, Any]] = []
         self.refused: list[dict[str, Any]] = []
+
+    def take_all(self, source: Iterator[Any], format: str) -> None:  # noqa: A002
+        """Import everything in SOURCE, in batches."""
+        take = self.take_envelopes if format == ENVELOPE else self.take
+        count = 0
+        while chunk := list(islice(source, AT_ONCE)):
+            with GcPause():
+                take(chunk)
+            count += len(chunk)
+            if self._at.desk.progress:
+                self._at.desk.progress(count, 0, "lines")
 
     def take(self, raw: Iterable[Any]) -> None:
         """Import lines in bb's own form."""
@@ -210,6 +234,11 @@ class _Taken:
             status = str(answer.get("status"))
             self.counts[status] = self.counts.get(status, 0) + 1
         self.told += answers[: MOST_TOLD - len(self.told)]
+
+    def result(self) -> dict[str, Any]:
+        """The counts, the results and the refusals."""
+        code = self.refused[0]["code"] if self.refused else None
+        return {"code": code, "counts": self.counts, "events": self.told, "refused": self.refused[:MOST_TOLD]}
 
     def answer(self) -> dict[str, Any]:
         if self.refused:

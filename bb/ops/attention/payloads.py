@@ -39,6 +39,11 @@ def lines(desk: Desk, given: Any, how: dict[str, Any]) -> Iterator[Any]:
     octets = desk.stdin.read(LARGEST + 1) if desk.stdin else b""
     if len(octets) > LARGEST:
         raise InvalidPayload(f"the payload is longer than {LARGEST:,} bytes")
+    yield from lines_of(desk, how, headers, octets)
+
+
+def lines_of(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: bytes) -> Iterator[Any]:
+    """The lines of the payloads in OCTETS. Without a file of headers, each signed payload brings its own."""
     is_whole = how["headers"] is not None
     if how["secret_env"] and is_whole:
         _check(desk, how, headers, octets)

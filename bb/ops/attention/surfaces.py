@@ -209,6 +209,7 @@ def outbox_(
     unknown: bool = False,
     platform: Text | None = None,
     follow: bool = False,
+    results: bool = False,
     limit: Rows = Rows(100),  # noqa: B008
     group_id: GroupId | None = None,
 ) -> Any:
@@ -223,23 +224,37 @@ def outbox_(
             again. The answer has the message as it is now.
         platform: List only what is to be posted on this platform.
         follow: Keep showing new messages, one JSON object per line, until interrupted.
+        results: With --follow: show one message at a time, marked as unknown, and read its result from stdin, one JSON
+            object per line: platformId, failed, or again with a number of seconds or null.
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     if action is None:
         for name, value in (("platform_id", platform_id), ("failed", failed), ("unknown", unknown)):
             if value:
                 raise invalid(f"--{name.replace('_', '-')} can only be used with `ack ID`", name)
-        return outbox_rows(at, platform or "", follow=follow, limit=limit)
+        return _results_or_rows(at, platform or "", follow=follow, results=results, limit=limit)
     if action != "ack" or not id:
         raise Usage(
             "the only action of the outbox is `ack ID`", hint="run `bb chat outbox ack ID --platform-id PLATFORM-ID`"
         )
-    for name, is_given in (("follow", follow), ("platform", platform)):
+    for name, is_given in (("follow", follow), ("results", results), ("platform", platform)):
         if is_given:
             raise invalid(f"--{name} cannot be used with `ack`", name)
     by = desk.principal()
     about = {"platform_id": platform_id, "reason": failed, "unknown": unknown}
     return at.act(lambda book, now: outbox.record_result(book, by, id, about, now), by)
+
+
+def _results_or_rows(
+    at: C2aDesk, platform: str, *, follow: bool, results: bool, limit: int
+) -> Iterator[dict[str, Any]]:
+    if not results:
+        return outbox_rows(at, platform, follow=follow, limit=limit)
+    if not follow or at.desk.stdin is None:
+        raise invalid("--results can only be used with --follow, on the command line", "results")
+    from bb.ops.attention import posting  # noqa: PLC0415  (only needed for a bridge)
+
+    return posting.items(at, platform, at.desk.stdin)
 
 
 def outbox_rows(at: C2aDesk, platform: str, *, follow: bool, limit: int) -> Iterator[dict[str, Any]]:

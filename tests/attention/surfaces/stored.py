@@ -110,7 +110,7 @@ def assert_is_a_line(told: Line) -> None:
         assert told["target"].keys() <= {"mentions", "recipient"}
         assert all(isinstance(who, str) and who for who in told["target"]["mentions"])
     for part in told.get("content", ()):
-        assert part["type"] in ("text", "link", "file")
+        assert part["type"] in ("text", "link", "file", "audio")
         assert part["text" if part["type"] == "text" else "url"]
     if "timing" in told:
         assert told["timing"]["createdAt"].endswith("Z")

@@ -48,6 +48,22 @@ def test_an_answer_names_what_it_answers_and_calls_whom_discord_says():
     assert answer["target"] == {"mentions": ["110000000000000001"]}
 
 
+def test_a_thread_is_a_channel_with_the_id_of_the_message_that_opened_it():
+    known = told("message-in-a-thread", bb_parent="330000000000000001")
+
+    assert told("message-in-a-thread")["conversation"] == {
+        "id": "1440000000000000001",
+        "kind": "channel",
+        "threadId": "1440000000000000001",
+    }
+    assert known["conversation"] == {
+        "id": "330000000000000001",
+        "kind": "channel",
+        "threadId": "1440000000000000001",
+        "rootId": told("message")["eventId"],
+    }
+
+
 def test_what_is_forwarded_answers_nothing():
     assert "replyTo" not in told("message-forwarded")
 

@@ -25,6 +25,7 @@ def test_a_comment_is_a_message_in_the_thread_of_its_issue():
             "kind": "channel",
             "name": "acme/kettle",
             "threadId": "17",
+            "rootId": "github:acme/kettle:issue:17",
             "streamId": "acme/kettle",
         },
         "author": {"id": "ada-l", "kind": "human"},
@@ -167,6 +168,7 @@ def test_a_review_comment_says_where_in_the_code_it_stands_and_what_it_answers()
     assert first["content"][1]["title"] == "src/lid.py:12"
     assert "replyTo" not in first
     assert answer["replyTo"] == first["eventId"]
+    assert answer["conversation"]["rootId"] == first["eventId"]
     assert told("review-comment-edited")["eventId"] == first["eventId"]
 
 

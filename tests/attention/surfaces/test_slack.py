@@ -67,8 +67,8 @@ def test_what_the_bot_says_in_a_direct_conversation_is_not_said_to_itself():
     assert own["target"] == {"mentions": []}
 
 
-def test_a_message_to_some_is_direct_and_has_no_single_recipient():
-    assert told("message-to-some")["conversation"]["kind"] == "dm"
+def test_a_message_to_some_is_private_and_aimed_at_none_of_them():
+    assert told("message-to-some")["conversation"] == {"id": "G0SOME", "kind": "channel", "private": True}
     assert told("message-to-some")["target"] == {"mentions": []}
 
 
@@ -76,7 +76,7 @@ def test_an_answer_in_a_thread_answers_its_first_message():
     answer = told("answer-in-a-thread")
 
     assert answer["conversation"]["threadId"] == "1795168800.000100"
-    assert answer["replyTo"] == told("message")["eventId"]
+    assert answer["conversation"]["rootId"] == answer["replyTo"] == told("message")["eventId"]
 
 
 def test_the_first_message_of_a_thread_answers_nothing():
@@ -108,6 +108,13 @@ def test_what_a_bot_only_attaches_stands_for_its_words():
 def test_a_file_is_told_with_its_title():
     assert told("message-with-a-file")["content"] == [
         {"type": "file", "url": "https://acme.example.org/files/F1", "title": "The lid"}
+    ]
+
+
+def test_a_voice_note_is_told_with_its_transcript():
+    assert told("voice-note")["content"] == [
+        {"type": "text", "text": "yes, do it"},
+        {"type": "audio", "url": "https://acme.example.org/files/F2", "title": "audio_message.m4a"},
     ]
 
 

@@ -274,7 +274,7 @@ def test_inject_says_in_one_last_line_what_is_held_back(told: Scratch):
     before, _, last = said.rstrip("\n").rpartition("\n")
     assert before == answer["text"]
     assert last.startswith(f"Held back: {len([e for e in answer['held'] if e['why'] == 'buffering'])} buffering")
-    assert last.endswith("; next at 10:00:03")
+    assert last.endswith("; next at 10:00:00")  # a finished question waits less than a second
 
 
 def test_inject_with_nothing_to_say_says_nothing(here: Scratch):

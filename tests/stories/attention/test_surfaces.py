@@ -57,6 +57,50 @@ def test_a_comment_on_github_calls_who_is_bound_and_knocks_at_the_team(repo: Scr
     ]
 
 
+def slack(name: str, **event: Any) -> str:
+    """A saved payload of Slack, with other members of its event."""
+    saved = stored("slack", name)
+    saved["body"]["event"] |= event
+    return json.dumps(saved)
+
+
+def test_an_answer_to_a_mention_on_slack_goes_into_the_thread_of_that_message_and_a_short_yes_comes_back(repo: Scratch):
+    repo.bb("chat", "bind", OTTER, "--handle", "slack:U0BRIDGE")
+    repo.bb("chat", "arrange", "C0KETTLE", "--external", "--platform", "slack")
+    mention = taken(repo, "slack", "message-that-names-the-bot").data["events"][0]["eventId"]
+    words = ("--visibility", "thread", "--directedness", "to_other", "--idempotency-key", "k", "--agent", OTTER)
+
+    sent = repo.json("chat", "send", "It is off. Shall I put it on?", "--in-reply-to", mention, *words).data
+
+    (post,) = repo.json("chat", "outbox").data
+    ts = mention.rpartition(":")[2]
+    assert post["target"] == {
+        "workspace": "T0ACME",
+        "conversation": "C0KETTLE",
+        "kind": "channel",
+        "thread": ts,
+        "replyTo": ts,
+        "recipient": None,
+    }
+    repo.json("chat", "outbox", "ack", sent["messageId"], "--platform-id", "1795168890.000100")
+    yes = {"text": "yes", "ts": "1795168950.000300", "thread_ts": ts, "client_msg_id": "c2"}
+    own = {"user": "U0BRIDGE", "ts": "1795168890.000100", "thread_ts": ts, "bot_id": "B1", "client_msg_id": "c3"}
+    told = repo.json(
+        "chat",
+        "ingest",
+        "--format",
+        "slack",
+        stdin="\n".join([slack("answer-in-a-thread", **own), slack("answer-in-a-thread", **yes)]),
+        BB_NOW="2026-11-20T10:02:35Z",
+    ).data["events"]
+    assert [each["status"] for each in told] == ["duplicate", "recorded"], "what bb posted is known when it comes back"
+    shown = repo.json("chat", "inject", "--agent", OTTER, BB_NOW="2026-11-20T10:02:45Z").data["blocks"]
+    answer = next(block for block in shown if block["eventId"] == told[1]["eventId"])
+    assert (answer["policy"], answer["reason"]) == ("must_respond", "answer")
+    assert answer["answers"]["content"] == [{"type": "text", "text": "It is off. Shall I put it on?"}]
+    assert "| It is off. Shall I put it on?\nMESSAGE\nyes\n" in answer["text"]
+
+
 def test_a_redelivery_is_nothing_new_and_an_edit_and_a_deletion_are(repo: Scratch):
     repo.bb("chat", "bind", OTTER, "--handle", "github:bo-k")
 

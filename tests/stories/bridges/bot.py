@@ -20,17 +20,41 @@ from tests.waiting import until
 OTTER = "amber-otter"
 PAGES = ROOT / "docs" / "bridges"
 STORED = ROOT / "tests" / "data" / "surfaces"
-# when a bot is killed
-STEPS = ["before mark", "after mark", "before post", "after post", "before confirm", "after confirm"]
-# `bb`, but the bot that has called it is killed before or after one kind of call.
+# When a bot is killed: before it has read what to post, before and after it is posted, and before and after bb is told.
+STEPS = ["before read", "before post", "after post", "before confirm", "after confirm"]
 SHIM = """#!/bin/sh
-case " $* " in *" --follow "*) exec "$REAL_BB" "$@" ;; esac
-case " $* " in *" --unknown "*) step=mark ;; *" ack "*) step=confirm ;; *) step=ingest ;; esac
-[ "$KILL" = "before $step" ] && kill -9 $PPID && exit 1
-"$REAL_BB" "$@"
-status=$?
-[ "$KILL" = "after $step" ] && kill -9 $PPID
-exit $status
+[ -z "$KILL" ] && exec "$REAL_BB" "$@"
+exec "$PYTHON" "$0.py" "$@"
+"""
+# `bb` between the bot and the real one; the bot is killed before or after a line is passed on.
+RELAY = """
+import os, signal, subprocess, sys
+real = subprocess.Popen([os.environ["REAL_BB"], *sys.argv[1:]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+def at(step):
+    if os.environ["KILL"] == step:
+        os.kill(os.getppid(), signal.SIGKILL)
+        os._exit(1)
+
+def passed(line, to):
+    to.write(line)
+    to.flush()
+
+if "ingest" in sys.argv:
+    for line in sys.stdin.buffer:
+        at("before ingest")
+        passed(line, real.stdin)
+        answer = real.stdout.readline()
+        at("after ingest")
+        passed(answer, sys.stdout.buffer)
+else:
+    for count, line in enumerate(real.stdout):
+        at("before read")
+        at("after confirm" if count else "")
+        passed(line, sys.stdout.buffer)
+        line = sys.stdin.buffer.readline()
+        at("before confirm")
+        passed(line, real.stdin)
 """
 
 
@@ -60,12 +84,15 @@ class World:
         self._bin.mkdir()
         (self._bin / "bb").write_text(SHIM)
         (self._bin / "bb").chmod(0o755)
+        (self._bin / "bb.py").write_text(RELAY)
         self.port = 0
+        self._listens = "listening" in self._script.read_text()
         assert self.repo.bb("agent", "register", "--name", OTTER, "--role", "builder").status == 0
 
     def start(self, kill: str = "") -> subprocess.Popen[bytes]:
         """Start the bot; with KILL, it is killed at that step."""
         env = environment(**self._settings, KILL=kill, PORT="0", REAL_BB=str(Path(sys.executable).with_name("bb")))
+        env["PYTHON"] = sys.executable
         env["PATH"] = f"{self._bin}{os.pathsep}{env['PATH']}"
         bot = subprocess.Popen(
             [sys.executable, str(self._script)],
@@ -77,9 +104,8 @@ class World:
         )
         self._bots.append(bot)
         assert bot.stdout
-        said = bot.stdout.readline().decode()
-        if said.startswith("listening"):
-            self.port = int(said.split()[-1])
+        if self._listens:
+            self.port = int(bot.stdout.readline().split()[-1])
         return bot
 
     def kill(self) -> None:
@@ -105,10 +131,10 @@ class World:
         how = ("--conversation", conversation, "--visibility", "channel", "--directedness", "ambient")
         return str(self.bb("chat", "send", text, "--by", OTTER, *how, "--idempotency-key", key, *words)["messageId"])
 
-    def answer(self, text: str, event: str, key: str, visibility: str = "thread") -> str:
+    def answer(self, text: str, event: str, key: str, visibility: str = "thread", *words: str) -> str:
         """The agent answers EVENT with TEXT: the message's id."""
         how = ("--in-reply-to", event, "--visibility", visibility, "--directedness", "to_other")
-        return str(self.bb("chat", "send", text, "--by", OTTER, *how, "--idempotency-key", key)["messageId"])
+        return str(self.bb("chat", "send", text, "--by", OTTER, *how, "--idempotency-key", key, *words)["messageId"])
 
     def outbox(self) -> list[dict[str, Any]]:
         """What is still to be posted."""
