@@ -15,6 +15,7 @@ from bb.attention.words import (
     AMBIENT,
     ANSWER,
     BUFFERED,
+    CANCEL,
     DIGEST,
     FILLER,
     HIGH,
@@ -42,6 +43,7 @@ ACKNOWLEDGEMENT = "acknowledgement"
 
 # directedness, reason or intent -> policy, injection mode
 MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    (TO_ME, (CANCEL,), MUST, IMMEDIATE),
     (TO_ME, (ANSWER,), MUST, BUFFERED),
     (TO_ME, FILLER, ACK_ONLY, NOTIFY),
     (TO_ME, OBLIGING, MUST, BUFFERED),
@@ -65,7 +67,7 @@ def default_decision(message: Message, directedness: str, why: str, tuning: Tuni
     reason = why
     if policy == ACK_ONLY:
         reason = ACKNOWLEDGEMENT
-    elif directedness == TO_ME and message.intent in OBLIGING and why != ANSWER:
+    elif directedness == TO_ME and (message.intent == CANCEL or (message.intent in OBLIGING and why != ANSWER)):
         reason = message.intent
     elif policy == MUST and message.author_kind == HUMAN and message.intent == PLAIN and wants_no_reply(message.text):
         policy, reason = ACK_ONLY, NO_REPLY
