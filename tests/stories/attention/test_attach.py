@@ -13,7 +13,10 @@ import pytest
 from tests.stories.attention.attach_support import AMBER, ANSWER, Attached, line
 from tests.waiting import until
 
-SENT = ["chat", {"tool": "send_message", "arguments": {"inReplyTo": "github:m1", "content": "By tool.", "visibility": "dm"}}]
+SENT = [
+    "chat",
+    {"tool": "send_message", "arguments": {"inReplyTo": "github:m1", "content": "By tool.", "visibility": "dm"}},
+]
 SENT[1]["arguments"] |= {"directedness": "to_other", "idempotencyKey": "k1"}  # type: ignore[index]
 PERMISSION = {
     "toolCall": {"toolCallId": "c1", "title": "rm -rf build", "kind": "execute"},
