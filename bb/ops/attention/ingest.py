@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import IO, Any, TypeVar
 
+from bb.attention.acts.confirmation_answers import confirmation_answer
 from bb.attention.facts import Arranged, AttentionFact
 from bb.attention.incoming import receiving
 from bb.attention.messages import envelopes, messages
@@ -24,6 +25,7 @@ from bb.messaging.chat.principals import SERVICE
 from bb.ops.agent_params import Name
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.catalogue import op
+from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.json_params import GroupId, Json
 from bb.ops.params import Text, invalid
@@ -123,6 +125,7 @@ class _Taken:
     def __init__(self, at: C2aDesk, *, is_external: bool) -> None:
         self._at = at
         self._is_external = is_external
+        self._may_confirm = _is_the_persons(at.desk)
         self._count = 0
         self.counts: dict[str, int] = {}
         self.told: list[dict[str, Any]] = []
@@ -155,7 +158,8 @@ class _Taken:
                 by = f"{SERVICE}{line.platform}" if _is_plain(line.platform) else BRIDGE
                 try:
                     over.record(self._becoming_external(over, line, by), now)
-                    facts, answer = receiving.receive(over.book, line, by, now)
+                    answered = confirmation_answer(over.book, line, by, now) if self._may_confirm else None
+                    facts, answer = answered or receiving.receive(over.book, line, by, now)
                     _must_be_recordable(facts)
                 except BbError as refusal:
                     self._refuse(number, refusal)
@@ -253,6 +257,15 @@ class _Taken:
             refusal.code = first["code"]
             raise refusal
         return {"counts": self.counts, "events": self.told}
+
+
+def _is_the_persons(desk: Desk) -> bool:
+    """Whether a person has started the import. An agent could write down an answer that nobody gave."""
+    try:
+        signs_of_life.person(desk, None)
+    except BbError:
+        return False
+    return True
 
 
 def _must_be_recordable(facts: Iterable[AttentionFact]) -> None:
