@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bb.attention.acts import audit, configuration, confirmations, explanation, outbox, tools
+from bb.attention.acts import audit, configuration, confirmations, explanation, outbox, stopping, tools
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
@@ -238,6 +238,12 @@ def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
     return replay.do(lambda: audit.cancel(replay.here.book, agent, event, reason), agent)
 
 
+def _stop(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    event, reason = str(about.get("event", "")), str(about.get("reason", ""))
+    return replay.do(lambda: stopping.stop(replay.here.book, agent, replay.now, event=event, reason=reason), "user")
+
+
 def _audit(replay: Replay, given: Any) -> dict[str, Any]:
     older = given.get("openOlder") if isinstance(given, dict) else None
     return audit.audit(replay.here.book, replay.now, 200, replay.now - _span(older) if older else None)
@@ -338,6 +344,7 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "digest": _digest,
     "progress": _progress,
     "cancel": _cancel,
+    "stop": _stop,
     "audit": _audit,
     "outbox": _outbox,
     "confirmations": _confirmations,
