@@ -1,95 +1,118 @@
-"""Answers to confirmations that come from a platform: a person says yes or no to the question that a bridge has posted.
+"""Answers of a person to a request, given on the platform where the private message came from.
 
-The answer is a reaction to the question, a reply to it, a message in its thread or, in a private conversation with one
-open question, the next "yes" or "no". In a private channel only the author of the private message may answer.
-Everything else, such as "later", is an ordinary message.
+The bridge posts the question in the private conversation. These answer it there:
+
+    a reaction to the question           a signal such as 👍 or ✅ allows, 🙅 refuses
+    a reply to it, or in its thread      one word, such as yes or no
+    the next message of the conversation the same word, if the conversation is direct, nothing else was written since,
+                                         and the agent has no question open there
+
+Only a person counts who takes part in that conversation: the author of the private message, a user who has written
+there, or one whom the platform lists as a member. The words are a closed list. Any other text is an ordinary message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import islice
 
 from bb.attention.acts import confirmations
+from bb.attention.acts.confirmations import CONFIRM_ITEM
 from bb.attention.facts import Answer
+from bb.attention.incoming.sources import with_ids_here
 from bb.attention.messages.envelopes import MESSAGE, REACTION, Line
 from bb.attention.messages.messages import NAME as MESSAGES
-from bb.attention.messages.platform_ids import platform_id
-from bb.attention.state import tuning
+from bb.attention.messages.messages import MessageHead
+from bb.attention.state import confirmations as requests
+from bb.attention.state import conversations, tuning
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.confirmations import Request
-from bb.attention.words import DM, HUMAN
+from bb.attention.state.conversations import CONVERSATION
+from bb.attention.words import DM, HUMAN, QUESTION
 
+SIGNALS = {"agree": True, "done": True, "declined": False}
 YES = frozenset(
-    ["y", "yes", "ok", "okay", "sure", "allow", "allowed", "approve", "approved", "go ahead", "ja", "oui", "sí"]
+    "yes y yep yeah ok okay sure allow allowed confirm confirmed approve approved ja oui si sí da да はい 是 好".split()  # noqa: SIM905
 )
-YES |= frozenset(["si", "sim", "da", "да", "tak", "evet", "はい", "是", "可以"])
-NO = frozenset(
-    ["n", "no", "nope", "don't", "do not", "deny", "denied", "refuse", "refused", "nein", "non", "não", "нет"]
-)
-NO |= frozenset(["nie", "hayır", "いいえ", "不", "不可以"])
-SIGNALS = {"agree": True, "done": True, "declined": False, "blocked": False}
-GLYPHS = {"✔": True, "☑": True, "👌": True, "👎": False, "❌": False, "⛔": False, "🛑": False}
+NO = frozenset("no n nope refuse refused deny denied stop nein non nej nie нет いいえ 不 不行".split())  # noqa: SIM905
+GLYPHS = {"👍": True, "✅": True, "👎": False, "🙅": False, "⛔": False, "🚫": False, "❌": False}
+MOST_LOOKED_THROUGH = 50  # messages that are searched for one of the person
+LONGEST = 24  # characters of such an answer
 
 
-def confirmation_answer(book: AttentionState, line: Line, by: str, now: int) -> Answer | None:
-    """What LINE answers, as facts; None if it answers no confirmation."""
-    allows = _meaning(book, line)
-    if allows is None:
+def receive_answer(book: AttentionState, line: Line, by: str, now: int) -> Answer | None:
+    """Record the answer that a line gives to a request; None if the line is no such answer."""
+    if line.type not in (MESSAGE, REACTION) or line.author_kind != HUMAN:
         return None
-    asked = list(_open_questions(book, line.platform, now))
-    named = [request for request, name in asked if _is_about(line, request, name)]
-    if not named and len(alone := [each for each, _ in asked if _is_next_word(book, line, each)]) == 1:
-        named = alone
-    if not named or not _may_answer(book, line, named[0]):
+    if not book.states.count(requests.NAME, requests.UNANSWERED):  # the usual case
         return None
-    facts, answered = confirmations.answer(book, named[0].id, by, now, allows=allows, who=line.author)
-    about = {"eventId": line.event, "type": line.type, "status": answered["state"], "confirmation": named[0].id}
-    return facts, about
+    line = with_ids_here(book, line)
+    allows = _verdict(book, line)
+    request = _request(book, line, now) if allows is not None else None
+    if request is None or allows is None or not _takes_part(book, request, line):
+        return None
+    facts, answer = confirmations.answer(book, request.id, by, now, allows=allows, who=f"{line.platform}:{line.author}")
+    status = "allowed" if allows else "refused"
+    return facts, {"eventId": line.event or None, "type": line.type, "status": status, "confirmation": answer["id"]}
 
 
-def _meaning(book: AttentionState, line: Line) -> bool | None:
-    """Whether LINE says yes or no; None if it says neither."""
-    if line.type == REACTION and line.added and line.author_kind == HUMAN:
+def _verdict(book: AttentionState, line: Line) -> bool | None:
+    """Whether a line says yes or no; None if it says neither."""
+    if line.type == REACTION:
+        if not line.added:
+            return None
         signal = line.signal or tuning.signal_of(line.glyph, book.tuning) or ""
         return SIGNALS.get(signal, GLYPHS.get(line.glyph))
-    if line.type != MESSAGE or line.message is None or line.message.author_kind != HUMAN:
+    text = line.message.text.strip() if line.message and not line.message.parts else ""
+    if not 0 < len(text) <= LONGEST:
         return None
-    said = " ".join(line.message.text.casefold().replace("’", "'").split()).rstrip(".!。！")
-    return True if said in YES else False if said in NO else None
+    word = text.casefold().strip(" .!,。！")
+    return True if word in YES else False if word in NO else GLYPHS.get(text)
 
 
-def _open_questions(book: AttentionState, platform: str, now: int) -> Iterator[tuple[Request, str]]:
-    """The requests whose question stands on PLATFORM, each with the id of the question there."""
-    for request in confirmations.open_requests(book, now):
-        posting: list[Any] = (book.states.state(MESSAGES, request.id) or {}).get("posting", [0, 0, 0, ["", {}]])[3]
-        name = posting[1].get("platform_id") if posting[1].get("platform") == platform else None
-        if name:
-            yield request, str(name)
-
-
-def _is_about(line: Line, request: Request, name: str) -> bool:
-    """Whether LINE reacts to the question NAME, replies to it, or stands in its thread."""
+def _request(book: AttentionState, line: Line, now: int) -> Request | None:
+    """The open request that a line refers to."""
+    waiting = [request for request in confirmations.open_requests(book, now) if _was_posted(book, request)]
     if line.type == REACTION:
-        return line.event == name
-    place = str(request.about.get("conversation", ""))
+        return next((request for request in waiting if request.id == line.event), None)
     said = line.message
-    own = platform_id(name, line.platform, place, "")
-    return said is not None and said.conversation == place and (said.in_reply_to == name or said.thread in (own, name))
+    if said is None:
+        return None
+    for request in waiting:
+        if request.id in (said.in_reply_to, said.root):
+            return request
+    there = [request for request in waiting if request.about.get("conversation") == said.conversation]
+    is_alone = len(there) == 1 and not said.in_reply_to and book.conversation(said.conversation).kind == DM
+    return there[0] if is_alone and _is_next(book, there[0]) else None
 
 
-def _is_next_word(book: AttentionState, line: Line, request: Request) -> bool:
-    """Whether LINE stands in the private conversation of two in which the question was asked, outside of a thread."""
-    said, place = line.message, str(request.about.get("conversation", ""))
-    if line.type != MESSAGE or said is None or said.conversation != place or said.in_reply_to:
+def _was_posted(book: AttentionState, request: Request) -> bool:
+    """Whether the question was posted on the platform. A request is answered there only after that."""
+    posting = (book.states.state(MESSAGES, request.id) or {}).get("posting")
+    return bool(posting) and posting[3][0] == "sent" and posting[3][1].get("type") == CONFIRM_ITEM
+
+
+def _is_next(book: AttentionState, request: Request) -> bool:
+    """Whether nothing was written in the conversation since the request, and no question of an agent is open there."""
+    last = next(_said_in(book, request), None)
+    return last is None or (last.place < request.place and not (last.agent and last.intent == QUESTION))
+
+
+def _said_in(book: AttentionState, request: Request) -> Iterator[MessageHead]:
+    newest = book.newest_messages(f"in {request.about.get('conversation', '')}")
+    return (head for head in islice(newest, MOST_LOOKED_THROUGH) if not head.reason)
+
+
+def _takes_part(book: AttentionState, request: Request, line: Line) -> bool:
+    """Whether the author is a person in the private conversation, on its platform."""
+    place = str(request.about.get("conversation", ""))
+    where = book.conversation(place)
+    user = f"{line.platform}:{line.author}"
+    if where.platform != line.platform or book.directory.agent(line.author, line.platform):
         return False
-    return book.conversation(place).kind == DM
-
-
-def _may_answer(book: AttentionState, line: Line, request: Request) -> bool:
-    """Whether the author of LINE is a person who may decide: in a private channel, that of the private message."""
-    if book.directory.agent(line.author, line.platform):
-        return False
+    by_user, _ = conversations.users(book.states.state(conversations.NAME, CONVERSATION + place))
+    if user in by_user:
+        return by_user[user]
     private = book.message(str(request.about.get("event", "")))
-    is_dm = book.conversation(str(request.about.get("conversation", ""))).kind == DM
-    return is_dm or (private is not None and private.author == line.author)
+    authors = [*([private] if private else []), *_said_in(book, request)]
+    return any(head.author == line.author and head.author_kind == HUMAN for head in authors)
