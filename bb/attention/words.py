@@ -30,8 +30,9 @@ AUTHORS = (HUMAN, AGENT, SYSTEM, TOOL)
 # Reasons: why a message has its directedness.
 DIRECT_MESSAGE, DIRECT_MENTION, THREAD_QUESTION = "direct_message", "direct_mention", "thread_question"
 ROLE_MENTION, PARTICIPATION = "role_mention", "thread_participation"
-FOLLOW_UP = "follow_up"  # its author goes on talking to the agent
 REPLY = "reply"  # an answer, by the platform's own means, to a message of the agent
+FOLLOW_UP = "follow_up"  # its author is talking with the agent in the thread
+NO_REPLY = "no_reply_wanted"  # its author asks for no answer
 OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
 ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
 STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"

@@ -28,17 +28,20 @@ from bb.attention.harness.capabilities import (
 from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
 from bb.attention.harness.session import Deliver, Handed, Harness, Plan
+from bb.attention.judging.cases import may_see
 from bb.attention.judging.content_version import with_merged_pieces
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
 from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offer_facts, offers_for, retry_at
-from bb.attention.words import BUFFERED, DIGEST, FINAL, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
+from bb.attention.words import BUFFERED, CANCEL, DIGEST, FINAL, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
 
 MOST_HANDED = 32  # messages that are handed over and not taken yet
+STOPPED = "its author or the person has stopped this work"
 WITHDRAWN = {transitions.DELETED: "the message was deleted", transitions.SETTLED: "the message was settled elsewhere"}
 EDITED, ADDED = "the message was edited", "another piece of the message arrived"
+HIDDEN = "the conversation is not open to the agent any more"
 
 
 def plan(harness: Harness, book: AttentionState, now: int, seed: str) -> Plan:
@@ -135,10 +138,15 @@ class _Look:
             current = self._book.delivery(handed.event, self._agent)
             if current is None:
                 continue
-            if _is_settled(handed, current) and handed.event not in self._harness.turns:
-                self._settled.append(handed.event)
+            head = None if handed.is_taken else self._book.message(handed.event)
+            if head is not None and not may_see(self._book, self._agent, head):
+                self._cancels[handed.event] = (handed, HIDDEN)
             elif current.disposition == SUPERSEDED and current.cause in WITHDRAWN:
                 self._cancels[handed.event] = (handed, WITHDRAWN[current.cause])
+            elif current.stopped_by:
+                self._stop(handed, current)
+            elif _is_settled(handed, current) and handed.event not in self._harness.turns:
+                self._settled.append(handed.event)
             elif (
                 not current.has_spoken
                 and _needs_anything(current)
@@ -150,6 +158,13 @@ class _Look:
                 ):  # a merged piece was edited, which does not change this delivery
                     self._begin_anew(current, "edited")
                     self._altered.add(handed.event)
+
+    def _stop(self, handed: Handed, current: Delivery) -> None:
+        """Cancel work that was stopped. A harness that cannot cancel goes on until its turn ends."""
+        is_to_come = not handed.is_taken and current.disposition == SUPERSEDED
+        if self._can(CANCELLATION) and (is_to_come or handed.event in self._harness.turns or not handed.is_over):
+            self._cancels[handed.event] = (handed, STOPPED)
+            self._begin_anew(current, "stopped")
 
     def _version(self, current: Delivery, shape: str) -> int:
         pieces = with_merged_pieces(self._book, self._agent, [current.event]) if shape == CONTENT else [current.event]
@@ -201,7 +216,8 @@ class _Look:
         parcel = delivery.parcel(self._book, self._agent, offer.event, events, offer.shape, self._now)
         parcel = parcel.replace(attempt=attempt, decision=decision)
         restarts = handed.restarts if handed else 0
-        self._hand_over(parcel, form, restarts=restarts, interrupts=bool(turns) and decision.mode == IMMEDIATE)
+        running = self._harness.turns if decision.reason == CANCEL else turns  # also one that was cancelled just now
+        self._hand_over(parcel, form, restarts=restarts, interrupts=bool(running) and decision.mode == IMMEDIATE)
 
     def _has_room(self, offer: Offer) -> bool:
         """Whether it may be handed over now: no earlier message of its conversation is still waiting."""
@@ -231,7 +247,8 @@ class _Look:
             restarts=restarts,
         )
         envelope = delivery.envelope(self._book, self._agent, parcel, f"{self._seed} {parcel.event}")
-        self._delivers.append(Deliver(handed, envelope, interrupts))
+        counts = interrupts and parcel.decision.reason != CANCEL  # an order to stop leaves other interruptions possible
+        self._delivers.append(Deliver(handed, envelope, counts))
 
     # -- digests
 

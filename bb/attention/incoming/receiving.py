@@ -22,15 +22,16 @@ from bb.attention.facts import (
     Posting,
     Typing,
 )
-from bb.attention.incoming import reactions
+from bb.attention.incoming import membership, reactions
 from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.incoming.references import with_references
 from bb.attention.incoming.sources import must_be_source, with_ids_here
 from bb.attention.judging import replies
+from bb.attention.judging.audience import audience
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
-from bb.attention.judging.dialogue import agent_talked_with
-from bb.attention.messages import message, messages
-from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING, Line
+from bb.attention.judging.stopping import Stops, is_in_charge, order_of, stop_facts, stopped_work
+from bb.attention.messages import intents, message, messages
+from bb.attention.messages.envelopes import CONVERSATION, DELETE, EDIT, MEMBERSHIP, REACTION, TYPING, Line
 from bb.attention.messages.message import Message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead
@@ -42,13 +43,16 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import (
     AGENT,
     BUFFERED,
+    CANCEL,
     FINAL,
     IMMEDIATE,
     MAY,
     MUST_NOT,
     NOTIFY,
+    PLAIN,
     RESPONDED,
     SILENT,
+    TO_ME,
 )
 from bb.kernel import clock
 from bb.messaging.chat.recipients import NOBODY
@@ -72,6 +76,8 @@ def receive(book: AttentionState, line: Line, by: str, now: int) -> Answer:
             return _reaction(book, line, by, now)
         case _ if line.type == TYPING:
             return _typing(book, line, by, now)
+        case _ if line.type in (MEMBERSHIP, CONVERSATION):
+            return membership.record(book, line, by)
     return [], {}
 
 
@@ -112,16 +118,30 @@ def _held_before(book: AttentionState, line: Line) -> dict[str, Any]:
 def record_message(book: AttentionState, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
     """Record a message with the decisions about it.
 
-    IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
+    With IS_PRIVATE the conversation is private from now on. That it is public again is said by a line of its own.
     """
     settled = conversation_facts(book, said, is_private=is_private)
     said = with_references(book, _with_known_context(book, said))
+    said, stopped = with_checked_order(book, said, now)
     context = decision_context(book, said, now)
+    context = context.replace(going_on={**context.going_on, **dict.fromkeys(stopped, (TO_ME, CANCEL))})
     if settled and is_private:
         context = context.replace(conversation=context.conversation.replace(is_private=True))
     decided = decide(said, context)
     fact = _posted(book, said, by, decided)
-    return [*settled, fact], {"decisions": decisions_details(decided)}
+    ended = [fact for work in stopped.values() for fact in stop_facts(book, said.event, work)]
+    return [*settled, fact, *ended], {"decisions": decisions_details(decided)}
+
+
+def with_checked_order(book: AttentionState, said: Message, now: int) -> tuple[Message, Stops]:
+    """SAID as an order to stop, with the work that it stops; as an ordinary message if its author may stop nothing."""
+    order = order_of(said)
+    if order is None:
+        return said, {}
+    stopped = stopped_work(book, said, order, now)
+    if stopped or (said.intent == CANCEL and is_in_charge(book, said)):
+        return said.replace(intent=CANCEL), stopped
+    return (said.replace(intent=intents.intent_of(said.text)) if said.intent == CANCEL else said), {}
 
 
 def decision_context(book: AttentionState, said: Message, now: int) -> DecisionContext:
@@ -137,18 +157,17 @@ def decision_context(book: AttentionState, said: Message, now: int) -> DecisionC
         return book.states.count(MESSAGES, messages.urgent_term(lately)) >= URGENT_PER_MINUTE
 
     thread = replies.thread_with_root(book, said, book.thread(said.window))
-    refers = replies.refers(book, said, thread, thread.speaker)
-    refers = refers.replace(talked_with=agent_talked_with(book, said, thread))
     return DecisionContext(
         book.directory,
         tuned,
         book.conversation(said.conversation),
         thread,
-        refers,
+        replies.refers(book, said, thread),
         continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
         is_always_urgent,
+        audience(book, said),
     )
 
 
@@ -162,10 +181,10 @@ def _with_known_context(book: AttentionState, said: Message) -> Message:
 
 
 def conversation_facts(book: AttentionState, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
-    """The settings to record for a conversation that has none yet."""
+    """The settings to record for a conversation that has none yet, or that has become private."""
     where = book.conversation(said.conversation)
     if where.platform or said.platform == message.HERE:
-        return []
+        return [Arranged("system", said.conversation, {"is_private": True})] if is_private > where.is_private else []
     about = {"platform": said.platform, "workspace": said.workspace, "kind": said.kind, "is_private": is_private}
     return [Arranged("system", said.conversation, {name: value for name, value in about.items() if value})]
 
@@ -231,7 +250,7 @@ def _edited(original: Message, said: Message, version: int) -> Message:
         text=said.text,
         parts=said.parts,
         mentions=said.mentions,
-        intent=said.intent,
+        intent=PLAIN if said.intent == CANCEL else said.intent,  # an edit gives no order
         more=said.more,
         version=version,
     )

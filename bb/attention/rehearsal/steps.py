@@ -6,9 +6,18 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bb.attention.acts import audit, configuration, confirmations, explanation, outbox, tools
+from bb.attention.acts import (
+    audit,
+    configuration,
+    confirmation_answers,
+    confirmations,
+    explanation,
+    outbox,
+    stopping,
+    tools,
+)
 from bb.attention.acts.timers import tick
-from bb.attention.facts import Moved
+from bb.attention.facts import Answer, Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
 from bb.attention.harness.session import Harness, begin_facts
 from bb.attention.incoming import from_hosts, receiving
@@ -18,6 +27,7 @@ from bb.attention.rehearsal.native_ids import NativeIds
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import transitions
 from bb.attention.state.agent_status import AgentStatus
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import digests, queries, turn_text
 from bb.attention.turns.offers import Session, offer_facts, offers_for
 from bb.kernel import clock
@@ -85,9 +95,14 @@ def _ingest(replay: Replay, given: Any) -> Any:
     lines = [envelopes.parse_line(raw, replay.now) for raw in (given if isinstance(given, list) else [given])]
     answers = []
     for line in in_sequence_order(lines, lambda each: each.counted):
-        decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
+        decide = functools.partial(_received, replay.here.book, line, replay.now)
         answers.append(replay.do(decide))
     return answers if isinstance(given, list) else answers[0]
+
+
+def _received(book: AttentionState, line: envelopes.Line, now: int) -> Answer:
+    by = "svc:replay"
+    return confirmation_answers.receive_answer(book, line, by, now) or receiving.receive(book, line, by, now)
 
 
 def _receive(replay: Replay, given: Any) -> dict[str, Any]:
@@ -238,6 +253,12 @@ def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
     return replay.do(lambda: audit.cancel(replay.here.book, agent, event, reason), agent)
 
 
+def _stop(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    event, reason = str(about.get("event", "")), str(about.get("reason", ""))
+    return replay.do(lambda: stopping.stop(replay.here.book, agent, replay.now, event=event, reason=reason), "user")
+
+
 def _audit(replay: Replay, given: Any) -> dict[str, Any]:
     older = given.get("openOlder") if isinstance(given, dict) else None
     return audit.audit(replay.here.book, replay.now, 200, replay.now - _span(older) if older else None)
@@ -338,6 +359,7 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "digest": _digest,
     "progress": _progress,
     "cancel": _cancel,
+    "stop": _stop,
     "audit": _audit,
     "outbox": _outbox,
     "confirmations": _confirmations,

@@ -263,7 +263,6 @@ REASONS = {
     "direct_message": "a private message to the agent",
     "direct_mention": "the message mentions the agent",
     "thread_question": "a question about the agent's own message",
-    "follow_up": "the author goes on talking to the agent in the thread",
     "role_mention": "the message mentions the agent's role",
     "thread_participation": "the agent has written in this thread",
     "owned_thread": "a question in a thread that the agent owns",

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from bb.attention.surfaces import SURFACES, signatures
+from bb.attention.surfaces.direct import with_recipient
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
+from bb.ops.attention.set_aside import unprocessed
 from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
 
@@ -130,7 +132,10 @@ def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> 
             raise InvalidPayload("the payload is not a JSON object")
         if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
             headers, payload = headers | _texts(payload["headers"]), payload["body"]
-        return [{"source": {"platform": format}, **line} for line in SURFACES[format](headers, payload)]
+        lines = (with_recipient(headers, line) for line in SURFACES[format](headers, payload))
+        return [{"source": {"platform": format}, **line} for line in lines]
     except BbError as refusal:
         refusal.details["line"] = number
         return [refusal]
+    except Exception as error:  # a payload must not stop the others, not even by a bug of ours
+        return [unprocessed(error)]

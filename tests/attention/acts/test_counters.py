@@ -19,7 +19,8 @@ def talk(host: InMemory) -> list[tuple[str, str, str]]:
 
 
 def counted(host: InMemory, **more: Any) -> dict[str, Any]:
-    return counters.counted(host.replay.here.book, host.replay.now, **more)
+    found: dict[str, Any] = host.replay.ids.shortened(counters.counted(host.replay.here.book, host.replay.now, **more))
+    return found
 
 
 def _row(event: dict[str, Any]) -> tuple[str, str, str]:
