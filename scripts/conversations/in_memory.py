@@ -49,7 +49,9 @@ class InMemory:
             self._agents[agent.id] = AgentStatus("builder", is_live=not agent.is_away)
         for agent in conversation.agents:
             bound = _bindings(names, agent)
-            self._do(functools.partial(configuration.bind, self.book(), "user", agent.id, bound, remove=False))
+            self._do(
+                functools.partial(configuration.bind, self.book(), "user", agent.id, bound, self._now, remove=False)
+            )
             if not agent.is_away:
                 harness = Harness(agent.id, Capabilities(ALL))
                 self._ledger.record(begin_facts(self.book(), harness, "", now), now)

@@ -315,7 +315,10 @@ def test_what_is_sent_says_what_it_settles_whom_it_asks_and_what_would_be_better
 
     assert lines_of(here, *answer) == [f"Already sent, not sent again: sent; the answered event is responded  [{name}]"]
     assert asked[0].startswith("Sent  [send:amber-otter:")
-    assert asked[1:] == [f"  {BLUE:<24}  may_respond, notify (role_mention), asked first"]
+    assert asked[1:] == [
+        f"  {BLUE:<24}  may_respond, notify (role_mention), asked first",
+        "Note: C9 is a new conversation: nobody has written in it yet",
+    ]
     assert [each.partition("  (")[2] for each in status if each.startswith("Warning: ")] == [
         "mention_creates_obligation)",
         "status_is_progress)",
