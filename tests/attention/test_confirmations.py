@@ -123,7 +123,7 @@ def test_on_another_platform_the_question_goes_to_the_private_conversation(memor
 
     (item,) = memory.do(outbox={})
     assert (item["type"], item["id"], item["platform"]) == ("confirmation", name, "slack")
-    assert item["target"] == {"conversation": f"D-{AMBER}", "thread": None, "recipient": None}
+    assert item["target"].items() >= {"conversation": f"D-{AMBER}", "thread": None}.items()
     assert "It is broken." in item["content"][0]["text"]
     memory.do(outbox={"id": name, "platform_id": "slack:T1:D1:9"})
     assert memory.do(outbox={}) == []

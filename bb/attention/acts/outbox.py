@@ -62,7 +62,7 @@ def item_of_state(book: AttentionState, event: str, state: Mapping[str, Any]) ->
         "platform": head.platform,
         "target": {
             "workspace": head.workspace or None,
-            "conversation": head.conversation,
+            "conversation": _place(head.conversation, head.platform),
             "kind": book.conversation(head.conversation).kind,
             "thread": head.thread or None,
             "replyTo": _platform_id(book, head.in_reply_to),
@@ -80,7 +80,7 @@ def _question(book: AttentionState, name: str, about: Mapping[str, Any]) -> dict
     """A question to the person, with the members of a message."""
     item = question_item(name, about)
     kind = book.conversation(str(about.get("conversation", ""))).kind
-    item["target"] = {**item["target"], "kind": kind}
+    item["target"] = {**item["target"], "kind": kind, "replyTo": None}
     since = clock.text(book.request(name).asked_at - CLOCKS_DIFFER)
     return {**item, "visibility": DM if kind == DM else THREAD, "inReplyTo": None, "mentions": [], "searchFrom": since}
 
@@ -91,7 +91,7 @@ def _on_a_message(book: AttentionState, event: str, about: Mapping[str, Any]) ->
     where = book.conversation(str(about.get("conversation", "")))
     target = {
         "workspace": (on.workspace if on else where.workspace) or None,
-        "conversation": where.id,
+        "conversation": _place(where.id, where.platform),
         "kind": where.kind,
         "thread": (on.thread if on else "") or None,
         "message": on.platform_id if on else None,
@@ -105,6 +105,11 @@ def _on_a_message(book: AttentionState, event: str, about: Mapping[str, Any]) ->
         added = (book.states.state(MESSAGES, event.removesuffix("!off")) or {}).get("posting")
         item["reactionId"] = added[3][1].get("platform_id") if added else None
     return item
+
+
+def _place(conversation: str, platform: str) -> str:
+    """The id by which the platform knows a conversation."""
+    return conversation.removeprefix(f"{platform}:")
 
 
 def _native(book: AttentionState, event: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from bb.attention.acts.addressing import mention_warnings, new_conversation
 from bb.attention.acts.drafts import Draft
+from bb.attention.acts.fresh_messages import check_fresh
 from bb.attention.acts.visibility import check_visibility
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
 from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json, with_checked_order
@@ -73,6 +74,8 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
     answered = case_for_agent(book, draft.in_reply_to, agent, now) if draft.in_reply_to else None
     if answered:
         _check_answer(book, answered, draft)
+    else:
+        check_fresh(book, agent, draft, now)
     check_visibility(book, agent, draft, answered, now)
     _check_rate(book, agent, now)
     sent = with_references(book, _message(book, agent, draft, answered, now), draft.intent)

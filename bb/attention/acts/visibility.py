@@ -5,12 +5,12 @@ from __future__ import annotations
 from bb.attention.acts import confirmations
 from bb.attention.acts.addressing import unknown_recipient_hint
 from bb.attention.acts.drafts import Draft
+from bb.attention.acts.private_content import private_source
 from bb.attention.judging.cases import Case, may_join
 from bb.attention.messages.message import HERE
 from bb.attention.refusals import CapabilityMissing, MissingMember, NoSuchEvent, UnknownAgent
 from bb.attention.state.attention_state import AttentionState
-from bb.attention.state.conversations import private
-from bb.attention.words import CHANNEL, DM, EPHEMERAL
+from bb.attention.words import DM, EPHEMERAL
 from bb.kernel.ids import PERSON
 
 
@@ -23,14 +23,8 @@ def check_visibility(book: AttentionState, agent: str, draft: Draft, answered: C
     if not may_join(book, agent, where):
         raise NoSuchEvent(f"there is no conversation {draft.conversation[:80]!r}, or you may not see it")
     _must_have_reader(book, draft)
-    if not answered:
-        return
-    source = book.conversation(answered.known.conversation)
-    is_private = private(source) or answered.message.kind == DM
-    is_shown = draft.visibility == CHANNEL if draft.conversation == source.id else not private(where)
-    is_shown = is_shown and draft.visibility != DM and not (where.is_private and where.id == source.id)
-    if is_private and is_shown:
-        confirmations.require(book, agent, draft, answered.known, f"it answers {answered.event}, which is private", now)
+    if agent != PERSON and (found := private_source(book, agent, draft, answered, now)):
+        confirmations.require(book, agent, draft, *found, now)
 
 
 def _must_have_reader(book: AttentionState, draft: Draft) -> None:

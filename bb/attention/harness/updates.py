@@ -28,6 +28,7 @@ from bb.attention.harness.capabilities import (
 from bb.attention.harness.delivery import Parcel
 from bb.attention.harness.late_fragments import fragments
 from bb.attention.harness.session import Deliver, Handed, Harness, Plan
+from bb.attention.judging.cases import may_see
 from bb.attention.judging.content_version import with_merged_pieces
 from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
@@ -40,6 +41,7 @@ MOST_HANDED = 32  # messages that are handed over and not taken yet
 STOPPED = "its author or the person has stopped this work"
 WITHDRAWN = {transitions.DELETED: "the message was deleted", transitions.SETTLED: "the message was settled elsewhere"}
 EDITED, ADDED = "the message was edited", "another piece of the message arrived"
+HIDDEN = "the conversation is not open to the agent any more"
 
 
 def plan(harness: Harness, book: AttentionState, now: int, seed: str) -> Plan:
@@ -126,7 +128,10 @@ class _Look:
             current = self._book.delivery(handed.event, self._agent)
             if current is None:
                 continue
-            if current.disposition == SUPERSEDED and current.cause in WITHDRAWN:
+            head = None if handed.is_taken else self._book.message(handed.event)
+            if head is not None and not may_see(self._book, self._agent, head):
+                self._cancels[handed.event] = (handed, HIDDEN)
+            elif current.disposition == SUPERSEDED and current.cause in WITHDRAWN:
                 self._cancels[handed.event] = (handed, WITHDRAWN[current.cause])
             elif current.stopped_by:
                 self._stop(handed, current)

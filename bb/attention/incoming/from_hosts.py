@@ -18,6 +18,7 @@ from typing import Any
 from bb.attention.decision import Decision
 from bb.attention.facts import Answer, Edited, Posted
 from bb.attention.incoming.receiving import conversation_facts
+from bb.attention.incoming.sources import conversation_here
 from bb.attention.judging.cases import current_message, may_see
 from bb.attention.messages import envelopes, message
 from bb.attention.messages.message import Message
@@ -43,6 +44,8 @@ class Handing(Record):
 def receive_delivery(book: AttentionState, agent: str, given: Any, by: str, now: int) -> Answer:
     """Record a message that a host has delivered for AGENT."""
     handing = _read(given, agent, now)
+    place = conversation_here(book, handing.said.platform, handing.said.conversation)
+    handing = handing.replace(said=handing.said.replace(conversation=place))
     if not book.conversation(handing.said.conversation).admits(agent):
         where = handing.said.conversation[:80]
         raise NoSuchEvent(f"there is no conversation {where!r}, or {agent} may not see it")

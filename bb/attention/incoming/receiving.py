@@ -22,15 +22,16 @@ from bb.attention.facts import (
     Posting,
     Typing,
 )
-from bb.attention.incoming import reactions
+from bb.attention.incoming import membership, reactions
 from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.incoming.references import with_references
 from bb.attention.incoming.sources import must_be_source, with_ids_here
 from bb.attention.judging import replies
+from bb.attention.judging.audience import audience
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
 from bb.attention.judging.stopping import Stops, is_in_charge, order_of, stop_facts, stopped_work
 from bb.attention.messages import intents, message, messages
-from bb.attention.messages.envelopes import DELETE, EDIT, REACTION, TYPING, Line
+from bb.attention.messages.envelopes import CONVERSATION, DELETE, EDIT, MEMBERSHIP, REACTION, TYPING, Line
 from bb.attention.messages.message import Message
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead
@@ -75,6 +76,8 @@ def receive(book: AttentionState, line: Line, by: str, now: int) -> Answer:
             return _reaction(book, line, by, now)
         case _ if line.type == TYPING:
             return _typing(book, line, by, now)
+        case _ if line.type in (MEMBERSHIP, CONVERSATION):
+            return membership.record(book, line, by)
     return [], {}
 
 
@@ -115,7 +118,7 @@ def _held_before(book: AttentionState, line: Line) -> dict[str, Any]:
 def record_message(book: AttentionState, said: Message, by: str, now: int, *, is_private: bool = False) -> Answer:
     """Record a message with the decisions about it.
 
-    IS_PRIVATE counts only for the first message of a conversation; after that, the settings of the conversation count.
+    With IS_PRIVATE the conversation is private from now on. That it is public again is said by a line of its own.
     """
     settled = conversation_facts(book, said, is_private=is_private)
     said = with_references(book, _with_known_context(book, said))
@@ -159,11 +162,12 @@ def decision_context(book: AttentionState, said: Message, now: int) -> DecisionC
         tuned,
         book.conversation(said.conversation),
         thread,
-        replies.refers(book, said, thread, thread.speaker),
+        replies.refers(book, said, thread),
         continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
         is_always_urgent,
+        audience(book, said),
     )
 
 
@@ -177,10 +181,10 @@ def _with_known_context(book: AttentionState, said: Message) -> Message:
 
 
 def conversation_facts(book: AttentionState, said: Message, *, is_private: bool = False) -> list[AttentionFact]:
-    """The settings to record for a conversation that has none yet."""
+    """The settings to record for a conversation that has none yet, or that has become private."""
     where = book.conversation(said.conversation)
     if where.platform or said.platform == message.HERE:
-        return []
+        return [Arranged("system", said.conversation, {"is_private": True})] if is_private > where.is_private else []
     about = {"platform": said.platform, "workspace": said.workspace, "kind": said.kind, "is_private": is_private}
     return [Arranged("system", said.conversation, {name: value for name, value in about.items() if value})]
 

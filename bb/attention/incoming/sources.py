@@ -7,7 +7,7 @@ and lines that name no platform. Ledgers written before ids were scoped hold ids
 
 from __future__ import annotations
 
-from bb.attention.messages.envelopes import Line
+from bb.attention.messages.envelopes import Line, scoped
 from bb.attention.messages.message import HERE
 from bb.attention.messages.messages import MessageHead
 from bb.attention.refusals import NotItsSource
@@ -18,12 +18,30 @@ def with_ids_here(book: AttentionState, line: Line) -> Line:
     """LINE with the ids that the messages it names have here."""
     # Only external conversations can refer to messages that bb posted.
     is_posted = not line.conversation or book.conversation(line.conversation).is_external
+    line = _in_its_conversation(book, line)
     received = line.message
     if received and (received.in_reply_to or received.root):
         named = (received.in_reply_to, received.root)
         answered, root = (name and _id_here(book, line.platform, name, is_posted=is_posted) for name in named)
         received = received.replace(in_reply_to=answered, root=root)
     return line.replace(event=_id_here(book, line.platform, line.event, is_posted=is_posted), message=received)
+
+
+def _in_its_conversation(book: AttentionState, line: Line) -> Line:
+    """LINE in its conversation. If another platform has one with that id, ours has its platform in front."""
+    place = conversation_here(book, line.platform, line.conversation)
+    if place == line.conversation:
+        return line
+    received = line.message.replace(conversation=place) if line.message else None
+    return line.replace(conversation=place, message=received)
+
+
+def conversation_here(book: AttentionState, platform: str, conversation: str) -> str:
+    """The id here of a conversation of PLATFORM."""
+    if not conversation or platform == HERE or conversation.startswith(f"{platform}:"):
+        return conversation
+    is_ours = book.conversation(conversation).platform in ("", platform)
+    return conversation if is_ours else scoped(platform, conversation)
 
 
 def _id_here(book: AttentionState, platform: str, event: str, *, is_posted: bool) -> str:

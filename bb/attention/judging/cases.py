@@ -118,9 +118,12 @@ def may_see(book: AttentionState, agent: str, known: MessageHead) -> bool:
     if agent == PERSON:
         return True  # it is the person's own machine
     where = book.conversation(known.conversation)
-    if where.is_private:  # if its members are not set, it is for the recipients
+    if agent in where.absent:
+        return False
+    if where.is_private:  # if its members are not known, it is for the recipients
+        is_unknown = not where.members and not where.is_listed
         is_recipient = agent in (known.agent, *known.meant) or known.event in book.binding(agent).earlier
-        return where.admits(agent) or (not where.members and is_recipient)
+        return where.admits(agent) or (is_unknown and is_recipient)
     if known.kind != DM:
         return True
     is_theirs = agent in (known.agent, known.author, *known.meant)

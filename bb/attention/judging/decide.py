@@ -21,6 +21,8 @@ from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
     AGENT,
     BUFFERED,
+    DIRECT_MESSAGE,
+    HUMAN,
     IMMEDIATE,
     MAILBOX,
     MAY,
@@ -50,6 +52,7 @@ class DecisionContext(Record):
     is_live: Callable[[str], bool]  # whether an agent can be expected to answer
     is_flooding: Callable[[], bool] | None = None  # whether the author has sent too many messages lately
     is_always_urgent: Callable[[], bool] | None = None  # whether the author has marked too many messages as urgent
+    audience: frozenset[str] | None = None  # the agents that a direct message can be for, if they are known
 
 
 class Decisions(Record):
@@ -64,13 +67,30 @@ def decide(message: Message, scene: DecisionContext) -> Decisions:
     aims = aim_of_message(message, scene.directory, scene.thread, scene.refers, scene.going_on)
     by_agent = {
         agent: _by_rules(message, default_matrix.default_decision(message, *aimed, scene.tuning), scene.tuning)
-        for agent, aimed in aims.at.items()
-        if scene.conversation.admits(agent) or (not scene.conversation.members and aimed[0] == TO_ME)
+        for agent, aimed in _of_audience(message, aims.at, scene).items()
+        if _may_be_for(agent, aimed[0], scene)
     }
     scene = scene.replace(is_flooding=_once(scene.is_flooding), is_always_urgent=_once(scene.is_always_urgent))
     others = _by_rules(message, default_matrix.default_decision(message, *aims.others, scene.tuning), scene.tuning)
     by_agent = {agent: _limited(decision, message, scene) for agent, decision in by_agent.items()}
     return Decisions(_with_default(by_agent, message, scene), others)
+
+
+def _of_audience(message: Message, at: Aimed, scene: DecisionContext) -> Aimed:
+    """The aim of a message. A person's direct message that names only others is for all agents of its conversation."""
+    audience = scene.audience or frozenset()
+    if not audience or audience & at.keys() or message.author_kind != HUMAN or message.declared:
+        return at
+    author = scene.directory.agent(message.author, message.platform)
+    return {**at, **{agent: (TO_ME, DIRECT_MESSAGE) for agent in sorted(audience) if agent != author}}
+
+
+def _may_be_for(agent: str, directedness: str, scene: DecisionContext) -> bool:
+    """Whether a message may be for AGENT: it can see the conversation, or a private one names it and no members."""
+    where = scene.conversation
+    if (scene.audience is not None and agent not in scene.audience) or agent in where.absent:
+        return False
+    return where.admits(agent) or (not where.members and not where.is_listed and directedness == TO_ME)
 
 
 def _once(ask: Callable[[], bool] | None) -> Callable[[], bool] | None:

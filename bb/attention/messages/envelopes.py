@@ -40,8 +40,11 @@ MOST_PARTS, LONGEST_TEXT = 64, 64 * 1024
 MOST_NAMES = 200  # in one message; from mentions.MOST on they count as a call to everybody
 FAR_AHEAD = clock.DAY  # how far after now the time of a message may lie
 MESSAGE, EDIT, DELETE, REACTION, TYPING = "message", "edit", "delete", "reaction", "typing"
+MEMBERSHIP, CONVERSATION = "membership", "conversation"
 UNKNOWN = "unknown"
-TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING)
+TYPES = (MESSAGE, EDIT, DELETE, REACTION, TYPING, MEMBERSHIP, CONVERSATION)
+ABOUT_EVENTS = (MESSAGE, EDIT, DELETE, REACTION)
+MOST_MEMBERS = 10_000  # in one list
 
 InvalidEnvelope = Usage.declare(
     "INVALID_ENVELOPE",
@@ -71,6 +74,10 @@ class Line(Record):
     at: int = 0
     marker: str = ""
     is_private: bool = False  # whether the platform marks the conversation as private
+    is_public: bool = False  # whether it says that the conversation is not private
+    kind: str = ""
+    members: tuple[str, ...] | None = None  # the users that are in the conversation, or that the line is about
+    is_in: bool = True  # whether they are in it now
 
     @property
     def counted(self) -> tuple[str, int | None]:
@@ -133,9 +140,10 @@ def parse_line(given: Any, now: int) -> Line:
     members = EnvelopeMembers(given)
     kind = members.one_of("type", TYPES, MESSAGE)
     source, said_by = members.object("source"), members.object("author", is_needed=kind in (MESSAGE, REACTION, TYPING))
-    where = members.object("conversation", is_needed=kind in (MESSAGE, TYPING))
+    is_elsewhere = kind in (MESSAGE, TYPING, MEMBERSHIP, CONVERSATION)
+    where = members.object("conversation", is_needed=is_elsewhere)
     timing = members.object("timing")
-    platform, native = source.id("platform") or HERE, members.id("eventId", is_needed=kind != TYPING)
+    platform, native = source.id("platform") or HERE, members.id("eventId", is_needed=kind in ABOUT_EVENTS)
     common: dict[str, Any] = {
         "type": kind,
         "event": scoped(platform, native),
@@ -144,7 +152,7 @@ def parse_line(given: Any, now: int) -> Line:
         "workspace": source.id("workspaceId"),
         "author": said_by.id("id", is_needed=kind in (MESSAGE, REACTION, TYPING)),
         "author_kind": said_by.one_of("kind", AUTHORS, HUMAN),
-        "conversation": where.id("id", is_needed=kind in (MESSAGE, TYPING)),
+        "conversation": where.id("id", is_needed=is_elsewhere),
         "thread": where.id("threadId"),
         "version": members.number("version"),
         "at": timing.moment("createdAt", now),
@@ -160,6 +168,14 @@ def parse_line(given: Any, now: int) -> Line:
         return Line(**common, is_typing=members.flag("typing"))
     if kind == DELETE:
         return Line(**common)
+    if kind == MEMBERSHIP:
+        user = members.object("member", is_needed=True).id("id", is_needed=True)
+        return Line(**common, members=(user,), is_in=members.flag("joined", otherwise=True))
+    if kind == CONVERSATION:
+        users = where.items("members", MOST_MEMBERS) if "members" in where else None
+        names = None if users is None else tuple(as_single_word(users.filled(at).strip()) for at in users)
+        is_public = where.maybe_flag("private") is False
+        return Line(**common, is_public=is_public, kind=where.maybe_one_of("kind", CONVERSATIONS) or "", members=names)
     return Line(**common, message=_message(members, common, where, said_by))
 
 

@@ -80,6 +80,8 @@ class AttentionState:
             conversation = conversations.conversation(name, state)
             if conversation.is_private and (bound := self.directory.by_conversation.get(name)):
                 conversation = conversation.replace(members=(*conversation.members, *bound))
+            if any(setting.startswith(conversations.OF_USERS) for setting in state or ()):
+                conversation = conversations.with_users(conversation, state, self.directory.by_handle.get)
             self._conversations[name] = conversation
         return self._conversations[name]
 

@@ -10,7 +10,7 @@ from bb.kernel.total_order import latest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from bb.kernel.total_order import Place, State
@@ -39,6 +39,8 @@ class Conversation(Record):
     kind: str = CHANNEL
     is_private: bool = False
     members: tuple[str, ...] = ()  # the agents that may see a private conversation
+    absent: tuple[str, ...] = ()  # agents that have left it, or that a complete list of its members lacks
+    is_listed: bool = False  # whether its platform has given a complete list of its members
     lead: str = ""
     owner: str = ""
     platform: str = ""
@@ -49,6 +51,8 @@ class Conversation(Record):
 
     def admits(self, agent: str) -> bool:
         """Whether an agent may see the messages of this conversation."""
+        if agent in self.absent:
+            return False
         return not self.is_private or agent in (PERSON, self.lead, self.owner, *self.members)
 
 
@@ -72,7 +76,7 @@ def step(state: State | None, fact: Arranged | Bound | Tuned, at: Place, ts: str
                 latest(after, name, at, value)
         case Bound(names=names):
             latest(after, "names", at, names)
-    return after
+    return dict(sorted(after.items()))
 
 
 def values(state: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -89,6 +93,52 @@ def conversation(name: str, state: Mapping[str, Any] | None) -> Conversation:
         if point in POINTS and _fits(point, value)
     }
     return Conversation(name, **fitting)
+
+
+MEMBER, LISTED = "member ", "listed"  # prefix of the setting for one user of a platform; the complete list of users
+
+OF_USERS = (MEMBER, LISTED)
+
+
+def users(state: Mapping[str, Any] | None) -> tuple[dict[str, bool], bool]:
+    """The users of the platform, as `<platform>:<id>`, that are in a conversation or have left it.
+
+    Also whether the platform has given a complete list. Joining and leaving count if they came after that list and,
+    for the agents that the person has named as members, after that.
+    """
+    registers = state or {}
+    listed = registers.get(LISTED)
+    since = listed[:3] if listed else []
+    found = dict.fromkeys(listed[3], True) if listed and isinstance(listed[3], list) else {}
+    for name, register in registers.items():
+        if name.startswith(MEMBER) and register[:3] > since:
+            found[name.removeprefix(MEMBER)] = register[3] is True
+    return {user: is_in for user, is_in in found.items() if isinstance(user, str)}, listed is not None
+
+
+def with_users(
+    said: Conversation, state: Mapping[str, Any] | None, agent_of: Callable[[str], str | None]
+) -> Conversation:
+    """A conversation with the members that its platform names. AGENT OF gives the agent behind a user."""
+    by_user, is_listed = users(state)
+    if not by_user and not is_listed:
+        return said
+    by_agent = {agent: is_in for user, is_in in by_user.items() if (agent := agent_of(user))}
+    named_later = _named_later(state or {}, said.members)
+    inside = [agent for agent, is_in in by_agent.items() if is_in]
+    absent = tuple(agent for agent, is_in in by_agent.items() if not is_in and agent not in named_later)
+    if is_listed:
+        others = (*said.members, said.lead, said.owner)
+        absent += tuple(agent for agent in others if agent and agent not in by_agent and agent not in named_later)
+    members = tuple(agent for agent in dict.fromkeys((*said.members, *inside)) if agent not in absent)
+    return said.replace(members=members, absent=tuple(dict.fromkeys(absent)), is_listed=is_listed)
+
+
+def _named_later(registers: Mapping[str, Any], members: Collection[str]) -> Collection[str]:
+    """The members that the person has named after the platform last told of a member."""
+    told = [register[:3] for name, register in registers.items() if name == LISTED or name.startswith(MEMBER)]
+    named = registers.get("members")
+    return members if named and all(named[:3] > place for place in told) else ()
 
 
 def _fits(point: str, value: Any) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bb.attention.surfaces import memberships
 from bb.attention.surfaces.glyphs import plain_glyph
 from bb.attention.surfaces.line import (
     AGENT,
@@ -109,6 +110,8 @@ READERS = {
     "MESSAGE_REACTION_ADD": _reacted,
     "MESSAGE_REACTION_REMOVE": _unreacted,
     "TYPING_START": _typing,
+    **dict.fromkeys(("CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE"), memberships.discord_channel),
+    "THREAD_MEMBERS_UPDATE": memberships.discord_thread_members,
 }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.messages.mentions import mentioned_names, unquoted
+from bb.attention.surfaces import memberships
 from bb.attention.surfaces.line import AGENT, HUMAN, Line, target, text_content, timing, without_empty
 from bb.attention.surfaces.payload import Part, header, root
 
@@ -32,6 +33,8 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
     """The lines of one webhook."""
     whole = root(payload)
     event = header(headers, "X-GitHub-Event") or _guessed(payload)
+    if event in ("repository", "member"):
+        return memberships.github(event, whole)
     if event not in WRITTEN:
         return []
     action = whole.needed("action")

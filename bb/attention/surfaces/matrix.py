@@ -12,6 +12,7 @@ from itertools import dropwhile
 from typing import Any
 
 from bb.attention.messages.mentions import mentioned_names, unquoted
+from bb.attention.surfaces import memberships
 from bb.attention.surfaces.glyphs import plain_glyph
 from bb.attention.surfaces.line import (
     AGENT,
@@ -106,7 +107,14 @@ def _typing(_event: Part, content: Part, room: Line) -> list[Line]:
     ]
 
 
-READERS = {"m.room.message": _message, "m.reaction": _reacted, "m.room.redaction": _redacted, "m.typing": _typing}
+READERS = {
+    "m.room.message": _message,
+    "m.reaction": _reacted,
+    "m.room.redaction": _redacted,
+    "m.typing": _typing,
+    "m.room.member": memberships.matrix_member,
+    "m.room.join_rules": memberships.matrix_rules,
+}
 
 
 def _line(kind: str, event: Part, event_id: str, content: Part, room: Line) -> Line:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from bb.attention.surfaces import memberships
 from bb.attention.surfaces.glyphs import plain_glyph
 from bb.attention.surfaces.line import (
     AGENT,
@@ -48,7 +49,7 @@ def lines(headers: Mapping[str, str], payload: Mapping[str, Any]) -> list[Line]:
             return [_deleted(whole, event, event, "deleted_ts")]
         case "reaction_added" | "reaction_removed" as kind, _:
             return _reacted(whole, event, added=kind == "reaction_added")
-    return []
+    return memberships.slack(whole, event)
 
 
 def _message(whole: Part, event: Part) -> list[Line]:

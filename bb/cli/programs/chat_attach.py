@@ -21,12 +21,12 @@ from bb.cli.programs.agent_process import AgentProcess
 from bb.cli.programs.agent_turns import Turns
 from bb.cli.programs.attach_report import Report
 from bb.cli.programs.extras import with_source
-from bb.cli.programs.ledger_watch import GLANCE, LedgerWatch
 from bb.cli.programs.permissions import Permissions
 from bb.coordination.agents import callers
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.escaping import name, quotation
 from bb.ops.attention import attaching
+from bb.ops.attention.ledger_watch import GLANCE, LedgerWatch
 from bb.ops.desk import desk as desks
 from bb.ops.desk.desk import Desk
 from bb.start import ALONE
@@ -53,7 +53,7 @@ class Options:
     """What the caller chose."""
 
     def __init__(
-        self, *, permissions: str, wake: str, lease: float, tools_only: bool, session: str, as_json: bool
+        self, *, permissions: str, wake: str, lease: int | None, tools_only: bool, session: str, as_json: bool
     ) -> None:
         self.permissions, self.wake, self.lease, self.tools_only = permissions, wake, lease, tools_only
         self.session, self.as_json = session, as_json
@@ -83,7 +83,8 @@ class Attachment:
         self._report = Report(as_json=options.as_json)
         self._inbox: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
         self._hosting = attaching.begin(desk, agent)
-        lease, wake, tools_only = options.lease, options.wake, options.tools_only
+        lease = float(options.lease) if options.lease else attaching.turn_lease(self._hosting)
+        wake, tools_only = options.wake, options.tools_only
         clock = time.monotonic
         self._turns = Turns(self._hosting, self._report, clock, lease=lease, wake=wake, tools_only=tools_only)
         self._watch = LedgerWatch(desk, self._note, _report_bug)
@@ -248,6 +249,7 @@ class Attachment:
 
     def close(self) -> None:
         """End the agent's process, whatever has happened."""
+        self._hosting.leave()
         if self._process:
             self._process.end()
             self._process = None

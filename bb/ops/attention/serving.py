@@ -18,7 +18,7 @@ from bb.attention.harness import session, updates
 from bb.attention.harness.session import Harness, Plan, ResyncRequired
 from bb.attention.incoming import from_hosts
 from bb.attention.incoming.receiving import receive
-from bb.attention.judging.cases import find_message
+from bb.attention.judging.cases import find_message, open_cases
 from bb.attention.messages import envelopes
 from bb.attention.messages.envelopes import LONGEST_TEXT, EnvelopeMembers, invalid
 from bb.attention.messages.redaction import redact
@@ -209,7 +209,8 @@ class Hosting:
         after, book = EnvelopeMembers(params).id("after"), self._at.book()
         if after and not is_known(book, after):
             raise ResyncRequired(f"there is no event {after[:80]!r}")
-        events = [delivery.event for delivery in book.open_for(self.agent) if session.is_untaken(delivery)]
+        opened = open_cases(book, self.agent, self.desk.now())
+        events = [head.event for head, stands in opened if session.is_untaken(stands.delivery)]
         self.harness.repeat(events)
         return {"replaying": len(events)}
 

@@ -84,6 +84,8 @@ NEEDED = {
     "delete": {"type", "eventId"},
     "reaction": {"type", "eventId", "author", "glyph", "added"},
     "typing": {"type", "conversation", "author", "typing"},
+    "membership": {"type", "source", "conversation", "member", "joined"},
+    "conversation": {"type", "source", "conversation"},
 }
 ALLOWED = {
     "message": {"intent", "replyTo", "marker"},
@@ -91,6 +93,8 @@ ALLOWED = {
     "delete": {"timing"},
     "reaction": {"timing", "reactionId"},
     "typing": set(),
+    "membership": set(),
+    "conversation": set(),
 }
 
 
@@ -104,6 +108,7 @@ def assert_is_a_line(told: Line) -> None:
         assert told["author"]["kind"] in ("human", "agent", "system")
     if "conversation" in told:
         assert told["conversation"]["id"]
+    if "conversation" in told and kind not in ("membership", "conversation"):
         assert told["conversation"]["kind"] in ("dm", "channel", "thread", "system", "tool")
         assert told["conversation"].get("private", True) is True
     if "target" in told:

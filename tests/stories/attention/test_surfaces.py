@@ -143,7 +143,8 @@ def test_a_mention_on_slack_comes_twice_and_is_one_event(repo: Scratch):
 
 @pytest.mark.parametrize("platform", ["github", "slack", "discord", "matrix"])
 def test_every_stored_payload_is_taken_in_and_leaves_no_event_without_a_policy(repo: Scratch, platform: str):
-    names = sorted(path.stem for path in (STORED / platform).glob("*.json"))
+    hiding = {"join-rules", "member-removed", "repository-privatized"}  # after these, only members see anything
+    names = sorted({path.stem for path in (STORED / platform).glob("*.json")} - hiding)
 
     told = taken(repo, platform, *names)
 

@@ -102,6 +102,39 @@ def test_a_private_answer_in_a_channel_goes_to_its_author_alone(here: World, sla
     assert slack.texts(KETTLE, None) == slack.texts(KETTLE, FIRST) == []
 
 
+@pytest.mark.parametrize("how", ["yes", "reaction"])
+def test_the_person_is_asked_in_the_private_conversation_and_answers_there(here: World, slack: Slack, how: str):
+    here.start()
+    send(here.port, body("message-to-the-bot-alone"))
+    private = f"slack:{TEAM}:D0BRIDGE:{FIRST}"
+    public = (
+        "--conversation",
+        KETTLE,
+        "--visibility",
+        "channel",
+        "--directedness",
+        "ambient",
+        "--idempotency-key",
+        "k",
+    )
+    words = ("chat", "send", "The lid is open.", "--by", OTTER, "--in-reply-to", private, *public)
+    assert here.repo.json(*words).code == "CONFIRM_REQUIRED"
+    here.wait_until_posted()
+    (question,) = [message for message in slack.messages if message["channel"] == "D0BRIDGE"]
+    assert "The lid is open." in question["text"]
+
+    answer = body("message-to-the-bot-alone" if how == "yes" else "reaction-added")
+    if how == "yes":
+        answer["event"] |= {"ts": slack.ts(), "text": "yes", "thread_ts": question["ts"]}
+    else:
+        answer["event"] |= {"user": "U0ADA", "item": {"type": "message", "channel": "D0BRIDGE", "ts": question["ts"]}}
+    assert send(here.port, answer) == 200
+
+    assert here.repo.json(*words).status == 0
+    here.wait_until_posted()
+    assert slack.texts(KETTLE) == [f"*{OTTER}*: The lid is open."]
+
+
 def test_its_own_messages_do_not_come_back(here: World, slack: Slack):
     here.start()
     here.say("Good morning.", KETTLE, "k")

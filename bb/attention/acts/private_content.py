@@ -1,0 +1,135 @@
+"""Private content in a message to more people: what bb can see of it.
+
+The check rests on what the agent was shown and on where it sends, not on what it says it answers:
+
+    it answers a private message                                            as `inReplyTo` says
+    it repeats a run of words of a private message that it could read       RUN words in a row
+    it owes the answer to a private message that it was shown, and sends    the message counts as that answer
+    something public to a conversation where it was not asked anything
+
+It cannot see a paraphrase, a translation, or what an agent tells others after it has answered or acknowledged the
+private message, nor texts of private conversations in which no message was ever for that agent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from bb.attention.acts.drafts import Draft
+from bb.attention.judging.cases import Case, current_message, may_see, open_cases
+from bb.attention.messages.message import HERE
+from bb.attention.messages.messages import MessageHead
+from bb.attention.state import deliveries
+from bb.attention.state.attention_state import AttentionState
+from bb.attention.state.conversations import Conversation, private
+from bb.attention.words import AGENT, CHANNEL, DM, MUST
+from bb.kernel.clock import DAY
+
+RUN = 6  # words in a row; in scripts without spaces each character is a word
+RUN_OF_CHARACTERS = 10
+WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+LATELY = 7 * DAY
+MOST_DELIVERIES, MOST_CONVERSATIONS, MOST_MESSAGES = 100, 8, 20  # that are looked through
+
+
+def private_source(
+    book: AttentionState, agent: str, draft: Draft, answered: Case | None, now: int
+) -> tuple[MessageHead, str] | None:
+    """The private message whose content DRAFT would show to more people, and how that is known; else None."""
+    where = book.conversation(draft.conversation)
+    if answered:
+        if _is_private(book, answered.known) and _shows_more(draft, where, answered.known.conversation):
+            return answered.known, f"it answers {answered.event}, which is private"
+    elif _is_public(draft, where) and (owed := _owed(book, agent, draft, now)):
+        return owed, f"you owe an answer to {owed.event}, which is private, and were asked nothing there"
+    return _repeated(book, agent, draft, where, now)
+
+
+def _is_private(book: AttentionState, known: MessageHead) -> bool:
+    return known.kind == DM or private(book.conversation(known.conversation))
+
+
+def _is_public(draft: Draft, where: Conversation) -> bool:
+    return draft.visibility != DM and not private(where)
+
+
+def _shows_more(draft: Draft, where: Conversation, source: str) -> bool:
+    """Whether more people read DRAFT than a private message in the conversation SOURCE."""
+    if draft.visibility == DM or (where.is_private and where.id == source):
+        return False
+    return draft.visibility == CHANNEL if where.id == source else not private(where)
+
+
+def _owed(book: AttentionState, agent: str, draft: Draft, now: int) -> MessageHead | None:
+    """The private message that AGENT was shown and has neither answered, acknowledged, claimed nor deferred."""
+    found = None
+    for head, standing in open_cases(book, agent, now):
+        delivery = standing.delivery
+        is_owed = standing.decision.policy == MUST and delivery.disposition is None
+        if not is_owed:
+            continue
+        if head.conversation == draft.conversation:
+            return None  # it was asked there too
+        was_shown = delivery.is_shown or delivery.pulled_at is not None
+        if was_shown and head.author_kind != AGENT and _is_private(book, head):
+            found = head
+    return found
+
+
+# -- repeated words
+
+
+def _repeated(
+    book: AttentionState, agent: str, draft: Draft, where: Conversation, now: int
+) -> tuple[MessageHead, str] | None:
+    runs = _runs(draft.text)
+    if not runs or draft.visibility == DM:
+        return None
+    for conversation in _private_conversations(book, agent):
+        if not _shows_more(draft, where, conversation):
+            continue
+        for head in islice(book.newest_messages(f"in {conversation}"), MOST_MESSAGES):
+            is_theirs = head.agent == agent or (head.platform == HERE and head.author_kind == AGENT)
+            if head.arrived < now - LATELY or head.is_deleted or head.reason or is_theirs:
+                continue
+            if may_see(book, agent, head) and (run := _common(runs, current_message(book, head).text)):
+                return head, f"it repeats “{run}” of {head.event}, which is private"
+    return None
+
+
+def _private_conversations(book: AttentionState, agent: str) -> Iterator[str]:
+    """The private conversations with messages for AGENT, those with the newest messages first."""
+    seen: set[str] = set()
+    rows = book.states.newest_first(deliveries.NAME, f"to {agent}")
+    windows = (state["head"][4]["window"] for _, _, state in islice(rows, MOST_DELIVERIES) if "head" in state)
+    for conversation in (*book.binding(agent).conversations, *(window.partition(" ")[0] for window in windows)):
+        if conversation in seen or len(seen) == MOST_CONVERSATIONS:
+            continue
+        seen.add(conversation)
+        if private(book.conversation(conversation)) or conversation in book.binding(agent).conversations:
+            yield conversation
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.casefold())
+
+
+def _length(words: list[str]) -> int:
+    """The length of a run in a text with these words."""
+    return RUN_OF_CHARACTERS if any(len(word) == 1 and word >= "\u3040" for word in words) else RUN
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = _words(text)
+    length = _length(words)
+    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
+
+
+def _common(runs: set[tuple[str, ...]], text: str) -> str:
+    """The first run of words that TEXT shares with RUNS; empty if there is none."""
+    words = _words(text)
+    length = _length(words)
+    found = (run for at in range(len(words) - length + 1) if (run := tuple(words[at : at + length])) in runs)
+    return " ".join(next(found, ()))
