@@ -226,7 +226,7 @@ def test_explain_says_what_was_recorded_where_the_rules_of_now_say_otherwise(her
 
     said = " ".join(lines_of(here, "explain", "slack:9"))
 
-    assert "  addressed_to_other  the message mentions another participant" in said
+    assert "  before_bind         the message named the agent before the agent was bound to that name" in said
     assert "Recorded on arrival: must_not_respond, to_other, tool_mailbox (addressed_to_other)." in said
     assert "By the current rules: must_respond, to_me, buffered (direct_mention)." in said
 
