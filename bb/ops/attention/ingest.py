@@ -271,8 +271,6 @@ class _Taken:
         for line in raw:
             self._count += 1
             try:
-                if isinstance(line, BbError):  # an invalid payload
-                    raise line
                 yield self._count, read(_object(line))
             except BbError as refusal:
                 self._refuse(self._count, refusal)
@@ -328,6 +326,8 @@ def _is_plain(platform: str) -> bool:
 
 
 def _object(raw: Any) -> Any:
+    if isinstance(raw, BbError):  # an invalid payload
+        raise raw
     if not isinstance(raw, bytes):
         return raw
     if len(raw) > LONGEST_LINE:
