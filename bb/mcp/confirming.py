@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from bb.mcp.answers import Result
     from bb.mcp.host_sessions import Caller
     from bb.mcp.tool_calls import Answer, Toolbox
+
+    Result = dict[str, Any]
 
 METHOD = "elicitation/create"
 KIND, ASKS, REQUESTS, RESPONSES = "resultType", "input_required", "inputRequests", "inputResponses"

@@ -32,7 +32,7 @@ _MODULES_AND_HELP = {
     "chat": (
         (
             "chat.chat chat.reactions chat.deliveries chat.reading attention.pending attention.attention "
-            "attention.ingest attention.surfaces attention.confirmations attention.replay"
+            "attention.stopping attention.ingest attention.surfaces attention.confirmations attention.replay"
         ),
         "Messages of chats: send, reply, read; and what needs an answer.",
     ),

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bb.attention.rehearsal.replay import START
+from bb.attention.state.tuning import Tuning
+from bb.ops import catalogue
+from bb.ops.desk.desk import Desk
 from scripts.conversations.judge import judge, summed
 from scripts.conversations.models import MODELS
-from scripts.conversations.platforms import platform
-from scripts.conversations.script import read, read_all
-from scripts.conversations.served import Served, environment
+from scripts.conversations.script import read_all
+from scripts.conversations.served import BRIDGE, Served, Server, Session, environment
 from scripts.conversations.stage import Stage
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parents[2] / "tests" / "data" / "conversations"
 PAUSE = 3_600_000  # between two conversations
 MOST = 2.0  # percent
+SLOW = 7  # runs of what waits for the compose window
 Figure = tuple[str, float, str, float | None]  # name, value, unit, budget
 
 
@@ -59,51 +62,90 @@ def conversations(scratch: str, bb: Sequence[str], chosen: str = "") -> tuple[li
 # -- with the real clock
 
 
-def latencies(scratch: str, bb: Sequence[str], runs: int = 15) -> list[Figure]:
-    """How long a mention takes to its agent, and what one ingest and one send take in the server."""
-    conversation = read(FOLDER / "github" / "assignment.toml")
-    names = platform(conversation, 0)
-    whole, ingested, sent = [], [], []
-    with Served(_repository(scratch, "latency"), bb, 0, is_clock_ours=False) as host:
-        host.bind(conversation, names)
-        amber = conversation.agents[0]
-        session = host.session(amber.id)
+def latencies(repository: str, bb: Sequence[str], agent: str, among: str, runs: int = 15) -> list[Figure]:
+    """How long a mention takes to AGENT, and what one ingest and one send take, in a server of REPOSITORY.
+
+    The agent is bound to its own name on GitHub, where the host does not wait for a second piece, and on Slack, where
+    a finished question ends the compose window early.
+    """
+    taken: dict[str, list[float]] = {}
+
+    def timed(name: str, began: float) -> None:
+        taken.setdefault(name, []).append((time.perf_counter() - began) * 1000)
+
+    with Server(repository, bb) as server:
+        bridge, session = Session(server.socket, BRIDGE, {}), Session(server.socket, agent)
         session.ask("ping", {})
         for number in range(runs + 2):
-            line = _line(names.channel("general"), names.user("amber"), number)
             began = time.perf_counter()
-            host.bridge.ask("chat/ingest", {"lines": [line]})
-            ingested.append(time.perf_counter() - began)
-            while not session.waiting:
-                session.hear()
-            whole.append(time.perf_counter() - began)
-            event = session.waiting.pop()["eventId"]
+            bridge.ask("chat/ingest", {"lines": [_line(agent, f"here-{number}")]})
+            timed("one message taken in", began)
+            event = _delivered(session)
+            timed("mention to turn", began)
             began = time.perf_counter()
             session.ask("tools/call", {"name": "chat.send_message", "arguments": _answer(event, number)})
-            sent.append(time.perf_counter() - began)
-    pairs = (("mention to turn, beyond the compose window", whole, 300), ("one message taken in", ingested, 10))
-    pairs += (("one answer sent", sent, 10),)  # type: ignore[assignment]
+            timed("one answer sent", began)
+            desk = Desk(repository, environment())
+            began = time.perf_counter()
+            op = catalogue.find("chat.ingest")
+            op.run(desk, catalogue.bind(op, {"lines": [_line(agent, f"there-{number}")]}, is_typed=True))
+            _delivered(session)
+            timed("mention to turn, taken in by another process", began)
+            desk.close()
+            if number < SLOW:
+                began = time.perf_counter()
+                bridge.ask("chat/ingest", {"lines": [_line(agent, f"chat-{number}", "slack")]})
+                _delivered(session)
+                timed("question on Slack to turn, beyond the compose window", began + Tuning().settle_ms / 1000)
+        bridge.close()
+        session.close()
+    budgets = {"one message taken in": 10, "one answer sent": 10}
     return [
-        (f"{name}, in a running server", statistics.median(taken[2:]) * 1000, "ms", most) for name, taken, most in pairs
+        (f"{name}, {among}", statistics.median(times[2:]), "ms", budgets.get(name, 300))
+        for name, times in taken.items()
     ]
 
 
-def _line(place: str, who: str, number: int) -> dict[str, Any]:
-    """A mention on GitHub, where the host does not wait for a second piece."""
+def _delivered(session: Session) -> str:
+    """The event of the next delivery."""
+    while not session.waiting:
+        session.hear()
+    event: str = session.waiting.pop()["eventId"]
+    return event
+
+
+def _line(agent: str, number: str, form: str = "github") -> dict[str, Any]:
+    place = f"{form}-latency"
     return {
         "type": "message",
-        "eventId": f"github:{place}:comment:{number}",
-        "source": {"platform": "github", "workspaceId": place},
-        "conversation": {"id": place, "kind": "channel", "threadId": str(number)},
+        "eventId": f"{form}:{place}:{number}",
+        "source": {"platform": form, "workspaceId": place},
+        "conversation": {"id": place, "kind": "channel", "threadId": number},
         "author": {"id": "ada", "kind": "human"},
-        "target": {"mentions": [who]},
-        "content": [{"type": "text", "text": f"@{who} is number {number} done?"}],
+        "target": {"mentions": [agent]},
+        "content": [{"type": "text", "text": f"@{agent} is {number} done?"}],
     }
 
 
 def _answer(event: str, number: int) -> dict[str, Any]:
     said = {"content": "It is done.", "inReplyTo": event, "idempotencyKey": f"k{number}"}
     return said | {"visibility": "channel", "directedness": "to_other"}
+
+
+def small_repository(scratch: str, agent: str) -> str:
+    """A new repository with one agent, which is known on GitHub by its name."""
+    path = _repository(scratch, "latency")
+    desk = Desk(path, environment())
+    for name, given in (
+        ("init", {}),
+        ("agent.register", {"name": agent, "role": "builder"}),
+        ("agent.register", {"name": BRIDGE, "role": "bridge"}),
+        ("chat.bind", {"agent": agent, "handle": [f"github:{agent}", f"slack:{agent}"]}),
+    ):
+        op = catalogue.find(name)
+        op.run(desk, catalogue.bind(op, given, is_typed=True))
+    desk.close()
+    return path
 
 
 def _repository(scratch: str, name: str) -> str:

@@ -99,10 +99,10 @@ class InMemory:
 
     def turn(self, agent: str, envelope: dict[str, Any], state: str, *, outbound: bool) -> None:
         event, harness = envelope["eventId"], self._harnesses[agent]
-        handed = harness.handed.get(event)
-        if handed:
-            harness.handed[event] = handed.replace(is_over=state != "started")
-        (harness.turns.add if state == "started" else harness.turns.discard)(event)
+        if state == "started":
+            harness.begin_turn(event, self._now)
+        else:
+            harness.end_turn(event)
         delivery = self.book().delivery(event, agent)
         if delivery and delivery.attempt and delivery.turn != STATES[state]:
             about = {"outbound": True} if outbound else None

@@ -40,8 +40,16 @@ class Obedient:
 
     def _answer(self, stage: Stage, agent: Agent, envelope: dict[str, Any]) -> bool:
         event = envelope["eventId"]
-        if "knock" in envelope or envelope["attention"].get("stale"):
-            _read(stage, agent, event)
+        if "knock" not in envelope and not envelope["attention"].get("stale"):
+            return self._say(stage, agent, event)
+        _read(stage, agent, event)
+        # What it has read there is not handed over again, so it also answers what else it owes.
+        rows = stage.host.call(agent.id, "chat.list_events", {"state": "open"})["events"]
+        owed = [row["eventId"] for row in rows if MUST in (row["policy"], row.get("originalPolicy"))]
+        answered = [self._say(stage, agent, one) for one in dict.fromkeys([event, *owed])]
+        return all(answered)
+
+    def _say(self, stage: Stage, agent: Agent, event: str) -> bool:
         text, intent = stage.text(stage.said_of(stage.message_of(event)), agent)
         return stage.answer(agent, event, text, intent)
 

@@ -12,7 +12,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from typing import TYPE_CHECKING, Any, Self
 
 from bb.kernel import clock
@@ -39,6 +38,7 @@ CAPABILITIES = {
     ),
     "utilities": dict.fromkeys(("progress", "cancellation"), True),
 }
+BRIDGE = "bridge-fern"
 PATIENCE = 60.0  # seconds for the server to answer
 
 
@@ -95,51 +95,58 @@ class Session:
         return message
 
 
-class Served:
-    """A repository and the server of its chat."""
+class Server:
+    """A running `bb chat serve` of one repository."""
 
-    def __init__(self, repository: str, bb: Sequence[str], start: int, *, is_clock_ours: bool = True) -> None:
-        self.path = repository
-        self._desk = Desk(repository, environment())
-        self._is_clock_ours = is_clock_ours
-        self._now = 0
-        self._set_now(start)
-        self._op("init")
-        for agent in (*AGENTS.values(), "bridge-fern"):
-            self._op("agent.register", name=agent, role="builder")
+    def __init__(self, repository: str, bb: Sequence[str], **settings: str) -> None:
         self._folder = tempfile.mkdtemp(prefix="bb-chat-")
         self.socket = os.path.join(self._folder, "s")
-        settings = {"BB_CHAT_CLOCK": "client", "BB_NOW": clock.text(start)} if is_clock_ours else {}
-        self._server = subprocess.Popen(
+        self._process = subprocess.Popen(
             [*bb, "chat", "serve", "--socket", self.socket, "--json"],
             cwd=repository,
             env=environment() | settings,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        assert self._server.stdout is not None
-        self._server.stdout.readline()  # it is ready
-        self.bridge = Session(self.socket, "bridge-fern", {})
+        assert self._process.stdout is not None
+        self._process.stdout.readline()  # it is ready
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait(PATIENCE)
+        if self._process.stdout:
+            self._process.stdout.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Served:
+    """A repository and the server of its chat, whose clock is moved by the stage."""
+
+    def __init__(self, repository: str, bb: Sequence[str], start: int) -> None:
+        self._desk = Desk(repository, environment())
+        self._now = 0
+        self._set_now(start)
+        self._op("init")
+        for agent in (*AGENTS.values(), BRIDGE):
+            self._op("agent.register", name=agent, role="builder")
+        self._server = Server(repository, bb, BB_CHAT_CLOCK="client", BB_NOW=clock.text(start))
+        self._bridge = Session(self._server.socket, BRIDGE, {})
         self._sessions: dict[str, Session] = {}
-        self.took: list[float] = []  # seconds of each tool call
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self._leave()
-        self.bridge.close()
-        self._server.terminate()
-        self._server.wait(PATIENCE)
-        if self._server.stdout:
-            self._server.stdout.close()
+        self._bridge.close()
+        self._server.close()
         self._desk.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def session(self, agent: str) -> Session:
-        """A session of AGENT, which takes deliveries."""
-        self._sessions[agent] = Session(self.socket, agent)
-        return self._sessions[agent]
 
     def bind(self, conversation: Conversation, names: Platform) -> None:
         """Set the names of the agents, and the conversations that are posted outside."""
@@ -161,7 +168,7 @@ class Served:
         self.bind(conversation, names)
         for agent in conversation.agents:
             if not agent.is_away:
-                self.session(agent.id)
+                self._sessions[agent.id] = Session(self._server.socket, agent.id)
 
     def _leave(self) -> None:
         for session in self._sessions.values():
@@ -178,19 +185,18 @@ class Served:
     def until(self, now: int) -> None:
         if now != self._now:
             self._set_now(now)
-            self.bridge.tell("bb/now", {"now": clock.text(now)})
+            self._bridge.tell("bb/now", {"now": clock.text(now)})
 
     def _set_now(self, now: int) -> None:
         self._now = now
-        if self._is_clock_ours:
-            self._desk.env = {**self._desk.env, "BB_NOW": clock.text(now)}
+        self._desk.env = {**self._desk.env, "BB_NOW": clock.text(now)}
 
     def ingest(self, form: str, documents: list[Any]) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._op("chat.ingest", format=form, lines=documents)["events"]
         return found
 
     def deliveries(self) -> list[tuple[str, dict[str, Any]]]:
-        self.bridge.ask("ping", {})  # so that the server has heard of the time
+        self._bridge.ask("ping", {})  # so that the server has heard of the time
         handed = []
         for agent, session in self._sessions.items():
             session.ask("ping", {})
@@ -199,9 +205,7 @@ class Served:
         return handed
 
     def call(self, agent: str, tool: str, given: dict[str, Any]) -> dict[str, Any]:
-        began = time.perf_counter()
         answer = self._sessions[agent].ask("tools/call", {"name": tool, "arguments": given})
-        self.took.append(time.perf_counter() - began)
         found: dict[str, Any] = answer["structuredContent"]
         return found
 

@@ -121,6 +121,8 @@ class Stage:
             self._speak_for_the_silent()
             self._perform(batch)
         self._pass(self.now + self._afterwards())
+        self._looks = [0]  # at last, everybody looks into the mailbox once more
+        self._to(self.now)
         order = {message: event for event, message in self.events.items()}
         return Played(
             self.conversation,
@@ -169,7 +171,7 @@ class Stage:
         if self._looks and moment >= self._performed + self._looks[0]:
             self._looks.pop(0)
             for agent in self.conversation.agents:
-                if not (agent.is_mute or agent.is_away):
+                if not (agent.is_mute or agent.is_away or agent.id in self.working):
                     self.model.look_around(self, agent)
 
     # -- what people and platforms do

@@ -260,7 +260,7 @@ def test_c2a_121_whoever_it_is_not_for_settles_nothing(host: Host):
     host.people()
     host.says("1", "U1 look?", mentions=["U1"])
 
-    assert host.do(resolve={"agent": BLUE, "eventId": "1"})["disposition"] == "ignored"
+    assert host.refusal(resolve={"agent": BLUE, "eventId": "1"}).code == "POLICY_FORBIDS"
     assert host.disposition("1", AMBER) is None
 
 

@@ -17,7 +17,7 @@ from bb.attention.messages.envelopes import invalid
 from bb.attention.messages.message import Message
 from bb.attention.messages.outbox_states import PENDING
 from bb.attention.messages.redaction import redact
-from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, Superseded
+from bb.attention.refusals import InvalidSignal, MissingMember, NotDeferrable, PolicyForbids, Superseded
 from bb.attention.state import claims, deliveries, transitions, tuning
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import delivery_of_state
@@ -37,6 +37,7 @@ from bb.attention.words import (
 from bb.kernel import clock
 from bb.kernel.errors import PermissionDenied
 from bb.kernel.escaping import harmless, stripped
+from bb.kernel.ids import PERSON
 
 LONGEST_NOTE = 140
 SETTLING = ("agree", "done", "declined")  # signals that answer the text, so the agent must have seen it as it is now
@@ -276,6 +277,7 @@ def resolve(
         current = case_for_agent(book, name, agent, now)
         if current.known.is_deleted or current.standing.delivery.disposition == SUPERSEDED:
             raise Superseded(event_id=current.event)
+        _require_part(current)
         about = {"outcome": outcome, **({"note": clean_remark(note)} if note else {})}
         step = Moved(agent, current.event, agent, transitions.RESOLVED, about)
         after = _after(book, current, step, now)
@@ -289,6 +291,21 @@ def resolve(
         facts += [Claiming(agent, held.subject, claims.DONE)] if held.held_by(now) == agent else []
     first = next(iter(dispositions.items()), (event or thread, None))
     return facts, {"eventId": first[0], "disposition": first[1], "alsoClosed": list(dispositions)[1:]}
+
+
+def _require_part(current: Case) -> None:
+    """Refuse an agent that the event is not for, and that has not claimed it: what it says would settle nothing."""
+    standing = current.standing
+    if current.agent == PERSON or standing.holder == current.agent or standing.decision.policy != MUST_NOT:
+        return
+    if current.is_bystander:
+        is_own = current.agent in (current.known.agent, current.known.author)
+        raise PolicyForbids(
+            f"{current.event} is {'your own message' if is_own else f'not for {current.agent}'}, so you cannot settle it",
+            hint="withdraw it with `bb chat cancel EVENT`" if is_own else "let the agent that it is for settle it",
+            event_id=current.event,
+            reason=standing.decision.reason,
+        )
 
 
 def clean_remark(text: str) -> str:

@@ -6,14 +6,15 @@ from typing import Any
 
 from bb.attention.incoming.follow_ups import continued_aim
 from bb.attention.judging.audience import audience
-from bb.attention.judging.cases import bystander_delivery, case_for_agent
+from bb.attention.judging.cases import Case, bystander_delivery, case_for_agent
 from bb.attention.judging.decide import DecisionContext, decide
-from bb.attention.judging.directedness import aim_of_message, mentioned_agents
-from bb.attention.judging.replies import refers, speaker_before, thread_before, thread_with_root
+from bb.attention.judging.directedness import Aimed, aim_of_message, mentioned_agents
+from bb.attention.judging.replies import before_message, refers, thread_before, thread_with_root
 from bb.attention.state import deliveries
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.queries import event_row
+from bb.attention.words import CANCEL, TO_ME
 from bb.kernel import clock
 
 
@@ -33,6 +34,12 @@ def show(book: AttentionState, agent: str, event: str, now: int) -> dict[str, An
     }
 
 
+def _stopped_aim(current: Case) -> Aimed:
+    """An order to stop is also for an agent that it does not name, if it stopped that agent's work."""
+    recorded = current.standing.delivery.decision
+    return {current.agent: (TO_ME, CANCEL)} if (recorded.directedness, recorded.reason) == (TO_ME, CANCEL) else {}
+
+
 def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str, Any]:
     """Why the host decided this way about an event for an agent: the inputs, the rule and the result.
 
@@ -41,13 +48,14 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
     current = case_for_agent(book, event, agent, now)
     message = current.message
     thread = thread_with_root(book, message, thread_before(book, current.known))
+    thread = before_message(book, thread, current.known) if message.thread else thread
     before = DecisionContext(
         directory=book.directory,
         tuning=book.tuning,
         conversation=book.conversation(message.conversation),
         thread=thread,
-        refers=refers(book, message, thread, speaker_before(book, current.known)),
-        going_on=continued_aim(book, message),
+        refers=refers(book, message, thread),
+        going_on=continued_aim(book, message) | _stopped_aim(current),
         is_live=lambda name: name in book.agents and book.agents[name].is_live,
         audience=audience(book, message),
     )

@@ -80,7 +80,7 @@ def _question(book: AttentionState, name: str, about: Mapping[str, Any]) -> dict
     """A question to the person, with the members of a message."""
     item = question_item(name, about)
     kind = book.conversation(str(about.get("conversation", ""))).kind
-    item["target"] = {**item["target"], "kind": kind}
+    item["target"] = {**item["target"], "kind": kind, "replyTo": None}
     since = clock.text(book.request(name).asked_at - CLOCKS_DIFFER)
     return {**item, "visibility": DM if kind == DM else THREAD, "inReplyTo": None, "mentions": [], "searchFrom": since}
 

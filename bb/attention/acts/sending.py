@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bb.attention.acts.addressing import mention_warnings, new_conversation
 from bb.attention.acts.drafts import Draft
 from bb.attention.acts.fresh_messages import check_fresh
 from bb.attention.acts.visibility import check_visibility
 from bb.attention.facts import Answer, AttentionFact, Claiming, Moved, Posted
-from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json
+from bb.attention.incoming.receiving import decision_context, decisions_details, decisions_to_json, with_checked_order
 from bb.attention.incoming.references import with_references
 from bb.attention.judging.cases import Case, case_for_agent, find_message_or_none, require_registered
 from bb.attention.judging.content_version import require_current_content
 from bb.attention.judging.current_decision import CLAIMED_BY_OTHER
 from bb.attention.judging.decide import decide
+from bb.attention.judging.stopping import may_not_stop, stop_facts
 from bb.attention.messages import intents, mentions, message
 from bb.attention.messages.message import HERE, Message
 from bb.attention.messages.messages import MessageHead
@@ -40,6 +42,7 @@ from bb.attention.words import (
     ACK_ONLY,
     AGENT,
     AMBIENT,
+    CANCEL,
     CHANNEL,
     DM,
     ESCALATED,
@@ -76,8 +79,13 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
     check_visibility(book, agent, draft, answered, now)
     _check_rate(book, agent, now)
     sent = with_references(book, _message(book, agent, draft, answered, now), draft.intent)
-    warnings = _warnings(book, sent)
-    decided = decide(sent, decision_context(book, sent, now))
+    warnings = _warnings(book, sent, mention_warnings(book, draft, sent))
+    new = new_conversation(book, agent, draft)
+    sent, stopped = with_checked_order(book, sent, now)
+    if draft.intent == CANCEL != sent.intent:
+        raise may_not_stop()
+    context = decision_context(book, sent, now)
+    decided = decide(sent, context.replace(going_on={**context.going_on, **dict.fromkeys(stopped, (TO_ME, CANCEL))}))
     state = PENDING if book.conversation(sent.conversation).is_external else SENT
     c2a = message.c2a_member(sent) | {"agent": agent, "body": draft.body, "state": state} | decisions_to_json(decided)
     to = (
@@ -86,6 +94,7 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
         or NOBODY
     )
     facts: list[AttentionFact] = [Posted(agent, c2a, sent.text, to, answered.known.first_line if answered else "")]
+    facts += [fact for work in stopped.values() for fact in stop_facts(book, sent.event, work)]
     facts += _renew_thread_claim(book, agent, sent, now)
     if answered:
         facts += _settle(book, answered, now)
@@ -96,6 +105,7 @@ def send(book: AttentionState, agent: str, draft: Draft, now: int) -> Answer:
         "disposition": _disposition(answered),
         "effects": decisions_details(decided),
         "warnings": warnings,
+        **new,
     }
 
 
@@ -263,9 +273,8 @@ def _last_sequence(book: AttentionState, conversation: str) -> int | None:
     return newest.sequence if newest else None
 
 
-def _warnings(book: AttentionState, said: Message) -> list[dict[str, str]]:
-    """Warnings about a better way to send this. In a strict workspace the first one refuses the message."""
-    warnings: list[dict[str, str]] = []
+def _warnings(book: AttentionState, said: Message, warnings: list[dict[str, str]]) -> list[dict[str, str]]:
+    """WARNINGS, and those about a better way to send this. In a strict workspace the first one refuses the message."""
     is_naming = bool(said.mentions)
     if is_naming and said.declared == AMBIENT:
         text = "the message mentions a name, but its directedness is ambient; leave out the mention"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.acts import confirmations
+from bb.attention.acts.addressing import unknown_recipient_hint
 from bb.attention.acts.drafts import Draft
 from bb.attention.acts.private_content import private_source
 from bb.attention.judging.cases import Case, may_join
@@ -40,4 +41,7 @@ def _must_have_reader(book: AttentionState, draft: Draft) -> None:
         )
     is_known = draft.recipient == PERSON or book.directory.agent(draft.recipient, where.platform or HERE)
     if not (is_known or where.platform or draft.recipient in book.agents):
-        raise UnknownAgent(f"no agent {draft.recipient[:60]!r} is registered here", agent_id=draft.recipient[:60])
+        more = unknown_recipient_hint(book, draft.recipient, where.platform or HERE)
+        raise UnknownAgent(
+            f"no agent {draft.recipient[:60]!r} is registered here", agent_id=draft.recipient[:60], **more
+        )

@@ -13,20 +13,24 @@ from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import (
     AGENT,
     ANSWER,
+    CANCEL,
     CHANNEL,
     CONFIRMATION,
+    DIRECT_MENTION,
+    DIRECT_MESSAGE,
     DM,
+    MAY,
     MUST,
     ROLE_MENTION,
     SIGNALS,
     THREAD,
-    TO_ME,
+    TO_MY_ROLE,
     TO_OTHER,
 )
 
 # What starts a turn of an idle agent: only what it must answer, or all that it may answer.
 WAKE = ("must", "may")
-STOP = "cancel"  # the intent
+ADDRESSED = (ROLE_MENTION, DIRECT_MESSAGE, DIRECT_MENTION)
 CUT = "(The answer ends here: the agent reached its limit.)"
 NEWS = "Since your last prompt, without a turn of their own:"
 
@@ -74,15 +78,16 @@ def _arguments(envelope: Mapping[str, Any]) -> str:
 
 
 def wakes(envelope: Mapping[str, Any], wake: str) -> bool:
-    """Whether a delivery starts a turn of an idle agent. The rest is told with the next prompt."""
+    """Whether a delivery starts a turn of an idle agent.
+
+    It does if the agent must answer it, or if it is addressed to the agent or its role. The rest is told with the next
+    prompt.
+    """
     attention = envelope["attention"]
-    is_asked = attention["reason"] in (ROLE_MENTION, CONFIRMATION) or "defaultResponder" in attention
-    return policy_of(envelope) == MUST or is_asked or (wake == "may" and policy_of(envelope) == "may_respond")
-
-
-def is_stop(envelope: Mapping[str, Any]) -> bool:
-    """Whether the author cancels what the agent is doing."""
-    return STOP in (envelope.get("intent"), envelope["attention"].get("intent"), envelope["attention"].get("reason"))
+    policy, reason = policy_of(envelope), attention["reason"]
+    if policy != MAY:
+        return policy == MUST or reason in (CONFIRMATION, CANCEL)
+    return wake == "may" or reason in ADDRESSED or "defaultResponder" in attention
 
 
 def policy_of(envelope: Mapping[str, Any]) -> str:
@@ -99,7 +104,8 @@ def answer_to(envelope: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The arguments of `chat.send_message` for an answer where the event stands, to no more readers than it has.
 
     The key follows from the event, so the event is answered once, however often its turn is repeated. An answer to a
-    person obliges no other agent; an answer to an agent is directed at that agent.
+    person obliges no other agent. An answer to an agent is offered to that agent and obliges it to nothing: two agents
+    that must answer each other would not stop.
     """
     conversation, author = envelope["conversation"], envelope["author"]
     where = DM if is_private(envelope) else THREAD if conversation.get("threadId") else CHANNEL
@@ -112,6 +118,6 @@ def answer_to(envelope: Mapping[str, Any], text: str) -> dict[str, Any]:
         "contentVersion": envelope.get("contentVersion"),
     }
     if author.get("kind") == AGENT:
-        answer |= {"directedness": TO_ME, "intent": ANSWER}
+        answer |= {"directedness": TO_MY_ROLE, "intent": ANSWER}
         answer |= {} if where == DM else {"mentions": [author["id"]]}
     return answer

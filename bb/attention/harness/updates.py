@@ -35,9 +35,10 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
 from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offer_facts, offers_for, retry_at
-from bb.attention.words import BUFFERED, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
+from bb.attention.words import BUFFERED, CANCEL, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
 
 MOST_HANDED = 32  # messages that are handed over and not taken yet
+STOPPED = "its author or the person has stopped this work"
 WITHDRAWN = {transitions.DELETED: "the message was deleted", transitions.SETTLED: "the message was settled elsewhere"}
 EDITED, ADDED = "the message was edited", "another piece of the message arrived"
 HIDDEN = "the conversation is not open to the agent any more"
@@ -132,6 +133,8 @@ class _Look:
                 self._cancels[handed.event] = (handed, HIDDEN)
             elif current.disposition == SUPERSEDED and current.cause in WITHDRAWN:
                 self._cancels[handed.event] = (handed, WITHDRAWN[current.cause])
+            elif current.stopped_by:
+                self._stop(handed, current)
             elif (
                 not current.has_spoken
                 and _needs_anything(current)
@@ -143,6 +146,13 @@ class _Look:
                 ):  # a merged piece was edited, which does not change this delivery
                     self._begin_anew(current, "edited")
                     self._altered.add(handed.event)
+
+    def _stop(self, handed: Handed, current: Delivery) -> None:
+        """Cancel work that was stopped. A harness that cannot cancel goes on until its turn ends."""
+        is_to_come = not handed.is_taken and current.disposition == SUPERSEDED
+        if self._can(CANCELLATION) and (is_to_come or handed.event in self._harness.turns or not handed.is_over):
+            self._cancels[handed.event] = (handed, STOPPED)
+            self._begin_anew(current, "stopped")
 
     def _version(self, current: Delivery, shape: str) -> int:
         pieces = with_merged_pieces(self._book, self._agent, [current.event]) if shape == CONTENT else [current.event]
@@ -194,7 +204,8 @@ class _Look:
         parcel = delivery.parcel(self._book, self._agent, offer.event, events, offer.shape, self._now)
         parcel = parcel.replace(attempt=attempt, decision=decision)
         restarts = handed.restarts if handed else 0
-        self._hand_over(parcel, form, restarts=restarts, interrupts=bool(turns) and decision.mode == IMMEDIATE)
+        running = self._harness.turns if decision.reason == CANCEL else turns  # also one that was cancelled just now
+        self._hand_over(parcel, form, restarts=restarts, interrupts=bool(running) and decision.mode == IMMEDIATE)
 
     def _has_room(self, offer: Offer) -> bool:
         """Whether it may be handed over now: no earlier message of its conversation is still waiting."""
@@ -224,7 +235,8 @@ class _Look:
             restarts=restarts,
         )
         envelope = delivery.envelope(self._book, self._agent, parcel, f"{self._seed} {parcel.event}")
-        self._delivers.append(Deliver(handed, envelope, interrupts))
+        counts = interrupts and parcel.decision.reason != CANCEL  # an order to stop leaves other interruptions possible
+        self._delivers.append(Deliver(handed, envelope, counts))
 
     # -- digests
 

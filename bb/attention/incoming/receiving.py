@@ -29,7 +29,8 @@ from bb.attention.incoming.sources import must_be_source, with_ids_here
 from bb.attention.judging import replies
 from bb.attention.judging.audience import audience
 from bb.attention.judging.decide import DecisionContext, Decisions, decide
-from bb.attention.messages import message, messages
+from bb.attention.judging.stopping import Stops, is_in_charge, order_of, stop_facts, stopped_work
+from bb.attention.messages import intents, message, messages
 from bb.attention.messages.envelopes import CONVERSATION, DELETE, EDIT, MEMBERSHIP, REACTION, TYPING, Line
 from bb.attention.messages.message import Message
 from bb.attention.messages.messages import NAME as MESSAGES
@@ -42,13 +43,16 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import (
     AGENT,
     BUFFERED,
+    CANCEL,
     FINAL,
     IMMEDIATE,
     MAY,
     MUST_NOT,
     NOTIFY,
+    PLAIN,
     RESPONDED,
     SILENT,
+    TO_ME,
 )
 from bb.kernel import clock
 from bb.messaging.chat.recipients import NOBODY
@@ -118,12 +122,26 @@ def record_message(book: AttentionState, said: Message, by: str, now: int, *, is
     """
     settled = conversation_facts(book, said, is_private=is_private)
     said = with_references(book, _with_known_context(book, said))
+    said, stopped = with_checked_order(book, said, now)
     context = decision_context(book, said, now)
+    context = context.replace(going_on={**context.going_on, **dict.fromkeys(stopped, (TO_ME, CANCEL))})
     if settled and is_private:
         context = context.replace(conversation=context.conversation.replace(is_private=True))
     decided = decide(said, context)
     fact = _posted(book, said, by, decided)
-    return [*settled, fact], {"decisions": decisions_details(decided)}
+    ended = [fact for work in stopped.values() for fact in stop_facts(book, said.event, work)]
+    return [*settled, fact, *ended], {"decisions": decisions_details(decided)}
+
+
+def with_checked_order(book: AttentionState, said: Message, now: int) -> tuple[Message, Stops]:
+    """SAID as an order to stop, with the work that it stops; as an ordinary message if its author may stop nothing."""
+    order = order_of(said)
+    if order is None:
+        return said, {}
+    stopped = stopped_work(book, said, order, now)
+    if stopped or (said.intent == CANCEL and is_in_charge(book, said)):
+        return said.replace(intent=CANCEL), stopped
+    return (said.replace(intent=intents.intent_of(said.text)) if said.intent == CANCEL else said), {}
 
 
 def decision_context(book: AttentionState, said: Message, now: int) -> DecisionContext:
@@ -144,7 +162,7 @@ def decision_context(book: AttentionState, said: Message, now: int) -> DecisionC
         tuned,
         book.conversation(said.conversation),
         thread,
-        replies.refers(book, said, thread, thread.speaker),
+        replies.refers(book, said, thread),
         continued_aim(book, said),
         lambda agent: agent in book.agents and book.agents[agent].is_live,
         is_flooding,
@@ -232,7 +250,7 @@ def _edited(original: Message, said: Message, version: int) -> Message:
         text=said.text,
         parts=said.parts,
         mentions=said.mentions,
-        intent=said.intent,
+        intent=PLAIN if said.intent == CANCEL else said.intent,  # an edit gives no order
         more=said.more,
         version=version,
     )

@@ -7,6 +7,7 @@ first row that matches is used.
 from __future__ import annotations
 
 from bb.attention.decision import Decision
+from bb.attention.messages.intents import wants_no_reply
 from bb.attention.messages.message import Message
 from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
@@ -14,16 +15,20 @@ from bb.attention.words import (
     AMBIENT,
     ANSWER,
     BUFFERED,
+    CANCEL,
     DIGEST,
     FILLER,
     HIGH,
+    HUMAN,
     IMMEDIATE,
     MAILBOX,
     MAY,
     MUST,
     MUST_NOT,
+    NO_REPLY,
     NOTIFY,
     OBLIGING,
+    PLAIN,
     SILENT,
     STATUS_BROADCAST,
     TO_ME,
@@ -38,6 +43,7 @@ ACKNOWLEDGEMENT = "acknowledgement"
 
 # directedness, reason or intent -> policy, injection mode
 MATRIX: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    (TO_ME, (CANCEL,), MUST, IMMEDIATE),
     (TO_ME, (ANSWER,), MUST, BUFFERED),
     (TO_ME, FILLER, ACK_ONLY, NOTIFY),
     (TO_ME, OBLIGING, MUST, BUFFERED),
@@ -61,8 +67,10 @@ def default_decision(message: Message, directedness: str, why: str, tuning: Tuni
     reason = why
     if policy == ACK_ONLY:
         reason = ACKNOWLEDGEMENT
-    elif directedness == TO_ME and message.intent in OBLIGING and why != ANSWER:
+    elif directedness == TO_ME and (message.intent == CANCEL or (message.intent in OBLIGING and why != ANSWER)):
         reason = message.intent
+    elif policy == MUST and message.author_kind == HUMAN and message.intent == PLAIN and wants_no_reply(message.text):
+        policy, reason = ACK_ONLY, NO_REPLY
     if mode == BUFFERED and (message.priority == URGENT or (message.priority == HIGH and message.intent in OBLIGING)):
         mode = IMMEDIATE
     deadline = message.deadline if message.deadline is not None and policy == MUST else tuning.time_for(policy)

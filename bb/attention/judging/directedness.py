@@ -1,6 +1,7 @@
 """The agents that a message is aimed at, and why: a private conversation, a mention, a role, a thread, a work stream.
 
-    to_me        a private message, a mention, an answer to the agent's question or other message, a question after it
+    to_me        a private message, a mention, an answer to the agent's question or other message, words of a person
+                 who is talking with the agent in a thread
     to_my_role   a mention of the agent's role, a thread that it takes part in, a thread or stream that it owns
     to_other     aimed at another agent or person, or sent by an agent without naming anyone
     ambient      aimed at no agent
@@ -27,6 +28,7 @@ from bb.attention.words import (
     DIRECT_MENTION,
     DIRECT_MESSAGE,
     DM,
+    FOLLOW_UP,
     OWNED_STREAM,
     OWNED_THREAD,
     OWNED_WORK,
@@ -93,6 +95,7 @@ def aim_of_message(
         **(going_on or {}),
         **dict.fromkeys(called.agents, (TO_ME, DIRECT_MENTION)),
         **_by_reply(message, refers, called),
+        **_by_talk(message, refers, called),
         **_by_question(message, refers.asked),
         **_by_privacy(message, directory, called, refers, author),
     }
@@ -167,6 +170,11 @@ def _by_reply(message: Message, refers: Refers, called: Mentioned) -> Aimed:
     """The author of the message that this one answers by the platform's own means, unless this one names another."""
     is_meant = message.author_kind != AGENT or message.declared == TO_ME
     return {refers.replied: (TO_ME, REPLY)} if refers.replied and is_meant and not called.somebody else {}
+
+
+def _by_talk(message: Message, refers: Refers, called: Mentioned) -> Aimed:
+    """The agents that a person is talking with in a thread."""
+    return {} if called.somebody else dict.fromkeys(refers.addressed, (TO_ME, FOLLOW_UP))
 
 
 def _by_question(message: Message, asked: str) -> Aimed:

@@ -5,8 +5,10 @@ text has a question or a proposal. It asks the people that it names. If it names
 or private conversation, and in a channel only the author of the message that it answers.
 
     pending    the agent's last message in the thread, without an answer
-    answered   the person who was asked has written there, or answered or reacted to the message
+    answered   a person who was asked has written there, or answered or reacted to the message
 
+A question that answers the message of a person, or names people, stays open for them until they answer it themselves,
+even if the agent meanwhile answers somebody else.
 A message for somebody else is no answer, and neither are mere thanks.
 """
 
@@ -87,7 +89,8 @@ def _questions(book: AttentionState, said: Message) -> Iterator[MessageHead]:
         return
     thread = book.thread(said.window)
     for question in thread.questions:
-        if head := book.message(question.event):
+        head = book.message(question.event)
+        if head and (question.latest == question.event or _has_answered_another(book, head, question.latest, said)):
             yield head
     root = book.message(said.root) if said.root and said.thread else None
     if root and root.agent and root.asks is not None and root.agent not in thread.participants:
@@ -101,7 +104,7 @@ def _may_answer(book: AttentionState, asked: MessageHead, said: Message) -> bool
     if asked.asks:
         is_asked = said.author in asked.asks
     else:
-        is_asked = bool(said.thread) or said.kind == DM or _is_answered_author(book, asked, said)
+        is_asked = bool(said.thread) or said.kind == DM or _is_put_to(book, asked, said)
     if not is_asked or said.thread or said.kind == DM or said.in_reply_to == asked.event:
         return is_asked
     # In a channel without threads, only the first words of people after the question can be meant for it.
@@ -109,16 +112,26 @@ def _may_answer(book: AttentionState, asked: MessageHead, said: Message) -> bool
     return is_last and said.at - asked.at < book.tuning.deadline_ms
 
 
-def _is_answered_author(book: AttentionState, asked: MessageHead, said: Message) -> bool:
+def _has_answered_another(book: AttentionState, asked: MessageHead, latest: str, said: Message) -> bool:
+    """Whether the agent, after its question to SAID's author, has only answered somebody else."""
+    head = book.message(latest)
+    to = book.message(head.in_reply_to) if head and head.in_reply_to else None
+    return to is not None and to.author != said.author and _is_put_to(book, asked, said)
+
+
+def _is_put_to(book: AttentionState, asked: MessageHead, said: Message) -> bool:
+    """Whether a question was put to SAID's author in particular."""
     answered = book.message(asked.in_reply_to) if asked.in_reply_to else None
-    return answered is not None and answered.author == said.author
+    return said.author in (asked.asks or ()) or (answered is not None and answered.author == said.author)
 
 
 def _is_open(book: AttentionState, asked: MessageHead, said: Message) -> bool:
     """Whether a question still waits for an answer of SAID's author."""
     if asked.is_deleted or asked.state == FAILED or asked.event == said.event:
         return False
-    answers = (head for head in book.newest_messages(answers_term(asked.event)) if head.event != said.event)
+    answers = [head for head in book.newest_messages(answers_term(asked.event)) if head.event != said.event]
+    if _is_put_to(book, asked, said):
+        answers = [head for head in answers if head.author == said.author]
     if any(not head.is_deleted for head in answers):
         return False
     reactions = islice(book.newest_messages(linked_event_term(asked.event)), MOST_REACTIONS)

@@ -7,7 +7,7 @@ an answer to another message is.
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import dropwhile, islice
 
 from bb.attention.messages.messages import in_window
 from bb.attention.state import threads
@@ -30,6 +30,7 @@ class Refers(Record):
     asked: str = ""  # it wrote the message that this one answers or follows, or it opened the thread
     replied: str = ""  # the platform says that this is an answer to a message of this agent
     question: str = ""  # this answers the pending question of this agent
+    addressed: tuple[str, ...] = ()  # its author is talking with these agents in the thread
 
 
 def with_root(book: AttentionState, said: Message) -> Message:
@@ -68,28 +69,59 @@ def explicitly_answered(book: AttentionState, said: Message) -> MessageHead | No
     return book.message(said.in_reply_to) if said.in_reply_to and said.in_reply_to != said.root else None
 
 
-def refers(book: AttentionState, said: Message, thread: Thread, speaker: str) -> Refers:
-    """The agents that SAID refers to. SPEAKER is the agent that wrote last in its thread, after all people."""
+def refers(book: AttentionState, said: Message, thread: Thread) -> Refers:
+    """The agents that SAID refers to. THREAD is its thread as it was before."""
     explicit = explicitly_answered(book, said)
     answered = explicit or (book.message(said.in_reply_to) if said.in_reply_to else None)
     asked = answered.agent if answered else thread.opener
     question = book.message(said.answers) if said.answers else None
+    speaker = thread.speaker[0] if said.thread and not explicit else ""
     return Refers(
-        asked=speaker if speaker and said.thread and not explicit else asked,
+        asked=speaker or asked,
+        addressed=() if explicit else _addressed(book, said, thread),
         replied=explicit.agent if explicit else "",
         question=question.agent if question else "",
     )
 
 
-def speaker_before(book: AttentionState, known: MessageHead) -> str:
-    """The agent that wrote last in the thread of KNOWN before it; empty if that was a person, or too long ago."""
-    is_earlier = False
-    for head in islice(book.newest_messages(in_window(known.window)), MOST_LOOKED_THROUGH):
-        is_said = is_earlier and not head.reason and head.thread == known.thread and head.intent != STATUS
-        if is_said and (head.agent or head.author_kind == HUMAN):
-            return head.agent
-        is_earlier = is_earlier or head.event == known.event
-    return ""
+def _addressed(book: AttentionState, said: Message, thread: Thread) -> tuple[str, ...]:
+    """The agents that a person is talking with in a thread, so that its words need no name.
+
+    An agent that wrote last, and answered this person or opened the thread; or the agents at which the person's own
+    last message was aimed, if nobody has written since.
+    """
+    if not said.thread or said.author_kind != HUMAN:
+        return ()
+    root = book.message(said.root) if said.root else None
+    agent, event = thread.speaker
+    spoken = book.message(event) if event else None
+    if spoken:
+        answered = book.message(spoken.in_reply_to) if spoken.in_reply_to else None
+        is_answer = answered is not None and answered.author == said.author and not answered.is_deleted
+        return (agent,) if is_answer or (root and root.agent == agent) else ()
+    before = book.message(thread.last[0]) if thread.last[0] else root
+    if before is None or before.author != said.author or before.is_deleted:
+        return ()
+    return tuple(agent for agent in before.meant if _is_aimed(book, before, agent))
+
+
+def _is_aimed(book: AttentionState, known: MessageHead, agent: str) -> bool:
+    delivery = book.delivery(known.event, agent)
+    return delivery is not None and delivery.decision.directedness == TO_ME
+
+
+def before_message(book: AttentionState, thread: Thread, known: MessageHead) -> Thread:
+    """THREAD with the last words before KNOWN. A state holds only the last words of all."""
+    messages = book.newest_messages(in_window(known.window))
+    seen = dropwhile(lambda head: head.event != known.event, islice(messages, MOST_LOOKED_THROUGH))
+    earlier = (head for head in islice(seen, 1, None) if not head.reason and head.thread == known.thread)
+    speaker = threads.NOBODY
+    for head in earlier:
+        if head.agent and head.intent != STATUS and speaker == threads.NOBODY:
+            speaker = (head.agent, head.event)
+        if not head.agent and head.author_kind == HUMAN:
+            return thread.replace(speaker=speaker, last=(head.event, head.author, head.at))
+    return thread.replace(speaker=speaker, last=threads.NONE.last)
 
 
 def thread_before(book: AttentionState, known: MessageHead) -> Thread:

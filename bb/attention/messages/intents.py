@@ -13,11 +13,14 @@ from bb.attention.messages.filler_words import (
     CONFIRMING,
     FILLING,
     GRATITUDE,
+    JOINING,
     MARKS_OF_EMOJI,
+    NO_REPLY_NEEDED,
     OFFERS,
     PHRASES,
     PROPOSALS,
     QUESTION_MARKS,
+    THANKED_FOR,
 )
 from bb.attention.messages.mentions import unquoted
 from bb.attention.words import PLAIN, QUESTION, RECEIPT, THANKS
@@ -68,6 +71,8 @@ def _filler(text: str) -> tuple[bool, bool]:
     words = _words(text)
     if len(words) > MOST_WORDS:
         return False, False
+    if _is_thanks_for(text, words):
+        return True, False
     has_thanks = has_receipt = False
     at = 0
     while at < len(words):
@@ -84,6 +89,15 @@ def _filler(text: str) -> tuple[bool, bool]:
     return has_thanks, has_receipt
 
 
+def _is_thanks_for(text: str, words: list[str]) -> bool:
+    """Whether TEXT is one sentence that thanks for something and goes on to nothing else."""
+    start = words[1:] if words[:1] == ["many"] else words
+    to = start[1:] if len(start) > 1 and start[1] == "you" else start
+    is_for = len(to) > 2 and start[0] in GRATITUDE and to[1] in THANKED_FOR
+    is_one = not any(mark in text.strip().rstrip("!. ") for mark in ",.;:!\n") and JOINING.isdisjoint(words)
+    return is_for and is_one
+
+
 def asks(text: str) -> bool:
     """Whether TEXT, by an agent, asks people for something: a question or a proposal, but no mere offer of help."""
     own_words = unquoted(text)
@@ -92,6 +106,11 @@ def asks(text: str) -> bool:
         return True
     end = [sentence for sentence in _sentences(own_words[-MOST_OF_PROPOSAL:]) if not _has(sentence, OFFERS)]
     return any(_has(sentence, PROPOSALS) for sentence in end)
+
+
+def wants_no_reply(text: str) -> bool:
+    """Whether TEXT says that no answer is needed."""
+    return _has(unquoted(text).casefold(), NO_REPLY_NEEDED)
 
 
 def _sentences(text: str) -> list[str]:

@@ -6,7 +6,16 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bb.attention.acts import audit, configuration, confirmation_answers, confirmations, explanation, outbox, tools
+from bb.attention.acts import (
+    audit,
+    configuration,
+    confirmation_answers,
+    confirmations,
+    explanation,
+    outbox,
+    stopping,
+    tools,
+)
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Answer, Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
@@ -244,6 +253,12 @@ def _cancel(replay: Replay, given: Any) -> dict[str, Any]:
     return replay.do(lambda: audit.cancel(replay.here.book, agent, event, reason), agent)
 
 
+def _stop(replay: Replay, given: Any) -> dict[str, Any]:
+    about, agent = _object(given), _agent(given)
+    event, reason = str(about.get("event", "")), str(about.get("reason", ""))
+    return replay.do(lambda: stopping.stop(replay.here.book, agent, replay.now, event=event, reason=reason), "user")
+
+
 def _audit(replay: Replay, given: Any) -> dict[str, Any]:
     about = given if isinstance(given, dict) else {}
     older, limit = about.get("openOlder"), about.get("limit", 200)
@@ -346,6 +361,7 @@ STEPS: dict[str, Callable[[Replay, Any], Any]] = {
     "digest": _digest,
     "progress": _progress,
     "cancel": _cancel,
+    "stop": _stop,
     "audit": _audit,
     "outbox": _outbox,
     "confirmations": _confirmations,

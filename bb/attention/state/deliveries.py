@@ -86,6 +86,7 @@ class Delivery(Record):
     deferrals: tuple[str, ...] = ()
     reason: str = ""
     superseded_by: str = ""
+    stopped_by: str = ""  # the order to stop that ended the work on it
     merged_from: tuple[str, ...] = ()
     awaits_clarification: int | None = None  # since when the agent waits for an answer to its question
     clarified_at: int | None = None  # when the author wrote more

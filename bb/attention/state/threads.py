@@ -26,10 +26,11 @@ REMEMBERED = 32  # at most, counted messages of agents in a row
 
 
 class Question(Record):
-    """A message that asks, and is the last one of its agent in the thread."""
+    """The last message of an agent in a thread that asks."""
 
     event: str
     agent: str
+    latest: str  # the agent's last message there: this one, or a later one that asks nothing
     is_last: bool = True  # whether no person has written after it
 
 
@@ -42,11 +43,12 @@ class Thread(Record):
     participants: tuple[str, ...] = ()  # agents that have written in it
     run: int = 0  # how many messages agents have written since a person last did
     last: tuple[str, str, int] = ("", "", 0)  # the last message of a person, the author and the time
-    speaker: str = ""  # the agent that has written since then, the last one
+    speaker: tuple[str, str] = ("", "")  # the agent that has written after it, if one has, and its message
     questions: tuple[Question, ...] = ()  # the newest first
 
 
 NONE = Thread()
+NOBODY = ("", "")
 
 
 def keys(fact: Posted, at: Place) -> list[str]:  # noqa: ARG001
@@ -80,8 +82,11 @@ def step(state: State | None, fact: Posted, at: Place, ts: str) -> State:  # noq
         after["person"] = at
         after["run"] = [place for place in after["run"] if place > at]
     if who and fact.c2a.get("intent") != STATUS:  # a report of progress takes no question back
-        said = after["said"] = dict(after.get("said", {}))
-        latest(said, who, at, event if isinstance(fact.c2a.get("asks"), list) else "")
+        after["said"] = said = dict(after.get("said", {}))
+        latest(said, who, at, event)
+        if isinstance(fact.c2a.get("asks"), list):
+            after["asked"] = asked = dict(after.get("asked", {}))
+            latest(asked, who, at, event)
     if who and (who not in after["first"] or at < after["first"][who]):
         after["first"] = {**after["first"], who: at}
     return after
@@ -105,14 +110,16 @@ def thread(state: State | None) -> Thread:
 
 
 def _questions(state: State) -> tuple[Question, ...]:
-    said = sorted(((place[:3], agent, place[3]) for agent, place in state.get("said", {}).items()), reverse=True)
-    return tuple(Question(event, agent, place > _person_at(state)) for place, agent, event in said if event)
+    asked = sorted(((place[:3], agent, place[3]) for agent, place in state.get("asked", {}).items()), reverse=True)
+    return tuple(
+        Question(event, agent, state["said"][agent][3], place > _person_at(state)) for place, agent, event in asked
+    )
 
 
-def _speaker(state: State) -> str:
-    said = [(place[:3], agent) for agent, place in state.get("said", {}).items()]
-    place, agent = max(said, default=([], ""))
-    return agent if place > _person_at(state) else ""
+def _speaker(state: State) -> tuple[str, str]:
+    said = [(place[:3], agent, place[3]) for agent, place in state.get("said", {}).items()]
+    place, agent, event = max(said, default=([], "", ""))
+    return (agent, event) if place > _person_at(state) else NOBODY
 
 
 def _person_at(state: State) -> Place:

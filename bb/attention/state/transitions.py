@@ -35,7 +35,7 @@ PULLED, CHECKED, REMINDED, STALE, ESCALATED = "pulled", "checked", "reminded", "
 CLARIFIED = "clarified"
 ANSWERED, REACTED, PUT_OFF, RESOLVED, LAPSED, MERGED = "answered", "reacted", "put_off", "resolved", "lapsed", "merged"
 TOOK, GAVE_BACK, SETTLED, RESURFACED, UNSENT = "took", "gave_back", "settled", "resurfaced", "unsent"
-RESTORED = "restored"
+RESTORED, STOPPED = "restored", "stopped"
 
 FIRST = 1  # version of a message
 UNCLEAR = "unclear"
@@ -214,6 +214,11 @@ def _start(_found: Mapping[str, Any], _about: Mapping[str, Any], ms: int) -> dic
     return {"turn": STARTED, "started_at": ms}
 
 
+def _stop(_found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
+    by = str(about.get("by", ""))
+    return {"superseded_by": by, "stopped_by": by}
+
+
 def _fail_turn(found: Mapping[str, Any], about: Mapping[str, Any], _ms: int) -> dict[str, Any]:
     has_spoken = found.get("has_spoken", False) or about.get("outbound") is True
     return {"turn": TURN_FAILED, "turns": found.get("turns", 0) + 1, "has_spoken": has_spoken, "accepted": False}
@@ -284,6 +289,8 @@ TRANSITIONS: tuple[Transition, ...] = (
     (MERGED, "", OPEN, SUPERSEDED, SUPERSEDE),
     (RESTORED, "", (SUPERSEDED,), None, {"superseded_by": "", **UNSEEN}),
     (SETTLED, "", OPEN, SUPERSEDED, SUPERSEDE),
+    (STOPPED, "", UNSETTLED, SUPERSEDED, _stop),
+    (STOPPED, "", ANY, STAYS, _text("stopped_by", "by")),
     (DELETED, "", (*UNSETTLED, IGNORED), SUPERSEDED, SUPERSEDE),
     (REJECTED, "", OPEN, FAILED, FAIL),
     (GAVE_UP, "", OPEN, FAILED, FAIL),

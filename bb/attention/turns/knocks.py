@@ -11,6 +11,7 @@ from bb.attention.words import (
     APPROVAL,
     ASSIGNMENT,
     BLOCKER,
+    CANCEL,
     PLAIN,
     QUESTION,
     RECEIPT,
@@ -42,6 +43,7 @@ LABELS = {
     STATUS: "status",
     THANKS: "thanks",
     RECEIPT: "receipt",
+    CANCEL: "order to stop",
 }
 REASONS = {
     "role_mention": "for your role",

@@ -19,6 +19,7 @@ from bb.attention.turns import pieces
 from bb.attention.turns.open_deliveries import open_deliveries
 from bb.attention.words import (
     BUFFERED,
+    CANCEL,
     DEFERRED,
     IMMEDIATE,
     MUST,
@@ -105,7 +106,8 @@ def offers_for(
     _offer_buffered(book, [item for item in open_items if _shape(item) == BUFFERED], now, session, ready, held)
     _offer_knocks([item for item in open_items if _shape(item) == NOTIFY], agent, book, now, ready, held)
     ready.sort(key=lambda offer: offer.last.standing.delivery.place)
-    return in_sequence_order(ready, lambda offer: offer.last.known.counted), held
+    ready = in_sequence_order(ready, lambda offer: offer.last.known.counted)
+    return sorted(ready, key=lambda offer: offer.last.standing.decision.reason != CANCEL), held  # orders to stop first
 
 
 def retry_at(attempt: int, failed_at: int) -> int:
@@ -171,8 +173,8 @@ def _offer_at_once(
     waiting: list[OpenDelivery], now: int, session: Session, ready: list[Offer], held: list[Held]
 ) -> None:
     for item in waiting:
-        is_urgent = item.standing.decision.priority == URGENT
-        may_interrupt = session.can_interrupt and is_urgent and now >= session.last_interrupt + INTERRUPTS
+        is_urgent = item.standing.decision.priority == URGENT and now >= session.last_interrupt + INTERRUPTS
+        may_interrupt = session.can_interrupt and (is_urgent or item.standing.decision.reason == CANCEL)
         if session.in_turn and not may_interrupt:
             held.append(Held(item.event, "held_for_boundary"))
         else:

@@ -19,7 +19,7 @@ from bb.attention.turns.offers import (
     offers_for,
 )
 from bb.attention.turns.open_deliveries import open_deliveries
-from bb.attention.words import ANSWER, DIRECT_MENTION, NOTIFY, OFFERED, REPLY, THREAD_QUESTION, signal_shown
+from bb.attention.words import ANSWER, DIRECT_MENTION, FOLLOW_UP, NOTIFY, OFFERED, REPLY, THREAD_QUESTION, signal_shown
 from bb.kernel import escaping
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bb.attention.state.attention_state import AttentionState
 
 
-WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION, REPLY, ANSWER)
+WITH_CONTEXT = (DIRECT_MENTION, THREAD_QUESTION, REPLY, FOLLOW_UP, ANSWER)
 MOST_CONTEXT, CONTEXT_BYTES = 6, 4096
 MOST_LOOKED_THROUGH = 200  # messages that are searched for context
 MOST_BLOCKS = 20  # in one turn; the rest waits for the next turn

@@ -26,9 +26,9 @@ MOST_NEWS = 20
 PAUSE = 1000  # milliseconds until the next attempt after a refusal
 # Why a turn is cancelled, and the state that the host is told of it. A failed turn is handed over again. An interrupted
 # turn goes on soon, and that of a run that ends is repeated by the next run, so the host is told nothing.
-CHANGED, STOPPED, INTERRUPTED = "its message has changed", "its author cancels it", "an urgent message interrupts it"
+WITHDRAWN, INTERRUPTED = "its message is withdrawn or has changed", "an urgent message interrupts it"
 LAPSED, ENDING = "the agent is silent", "bb chat attach ends"
-TOLD = {CHANGED: "ended", STOPPED: "ended", LAPSED: "failed"}
+TOLD = {WITHDRAWN: "ended", LAPSED: "failed"}
 LIMITS = (acp.TOKENS, acp.REQUESTS)
 
 Envelope = dict[str, Any]
@@ -82,27 +82,27 @@ class Turns:
         for handed, reason in plan.cancels:
             self._withdraw(handed.event, reason)
         for deliver in plan.delivers:
-            self._take(deliver.envelope, interrupts=deliver.interrupts)
+            self._take(deliver.envelope)
             self._hosting.answered(deliver.handed.request, {"status": "accepted"}, None)
 
     def _withdraw(self, event: str, reason: str) -> None:
         self._waiting = [envelope for envelope in self._waiting if envelope["eventId"] != event]
         self._news.pop(event, None)
         if self._running and self._running.event == event:
-            self._cancel(CHANGED)
+            self._cancel(WITHDRAWN)
         self._report.withdrawn(event, reason)
 
-    def _take(self, envelope: Envelope, *, interrupts: bool) -> None:
-        stops = prompts.is_stop(envelope)
-        starts_turn = stops or interrupts or prompts.wakes(envelope, self._wake)
+    def _take(self, envelope: Envelope) -> None:
+        interrupts = bool(envelope["injection"].get("interrupt"))
+        starts_turn = interrupts or prompts.wakes(envelope, self._wake)
         self._report.delivered(envelope, starts_turn=starts_turn)
         if not starts_turn:
             self._news[envelope["eventId"]] = prompts.rendered(envelope)
             while len(self._news) > MOST_NEWS:
                 del self._news[next(iter(self._news))]
-        elif stops or interrupts:
+        elif interrupts:
             self._waiting.insert(0, envelope)
-            self._cancel(STOPPED if stops else INTERRUPTED)
+            self._cancel(INTERRUPTED)
         elif (place := self._place_of(envelope["eventId"])) is None:
             self._waiting.append(envelope)
         elif "knock" in envelope:  # a reminder; the agent gets the text, which is here
@@ -166,6 +166,7 @@ class Turns:
         """The agent, or the person whom it waits for, has given a sign of life: the lease begins anew."""
         if self._running:
             self._running.sign_at = self._now()
+            self._hosting.harness.leases.renew(self._hosting.desk.now())
 
     def _cancel(self, why: str) -> None:
         turn = self._running
@@ -215,7 +216,8 @@ class Turns:
             return
         is_kept = not self._report.guarded("the answer", lambda: self._answer(turn, end))
         self._tell(turn, "ended")
-        self._report.ended(turn.event, end.why, is_owed=is_kept or self._is_owed(turn))
+        is_owed = is_kept or self._is_owed(turn)
+        self._report.ended(turn.event, end.why, is_answered=self._has_spoken(turn), is_owed=is_owed)
 
     def _answer(self, turn: Turn, end: Ended) -> None:
         """Answer in the agent's name if it still has to answer: with its text, or by declining."""
@@ -224,7 +226,7 @@ class Turns:
         if end.why == acp.REFUSAL:
             attaching.decline(self._hosting, turn.envelope, "the model refused to go on")
             self._report.declined(turn.event)
-        elif end.text and not self._tools_only:
+        elif end.text and not self._tools_only and not attaching.waits_for_person(self._hosting, turn.event):
             text = f"{end.text}\n\n{prompts.CUT}" if end.why in LIMITS else end.text
             sent = attaching.answer(self._hosting, turn.envelope, text)
             self._report.answered(turn.event, sent["messageId"])
@@ -261,8 +263,11 @@ class Turns:
     def _is_owed(self, turn: Turn) -> bool:
         return attaching.owed(self._at.book(), self._hosting.agent, turn.event)
 
+    def _has_spoken(self, turn: Turn) -> bool:
+        return attaching.has_spoken(self._at.book(), self._hosting.agent, turn.event)
+
     def _tell(self, turn: Turn, state: str) -> None:
         """Report the state of a turn to the host."""
-        has_spoken = state != "started" and attaching.has_spoken(self._at.book(), self._hosting.agent, turn.event)
+        has_spoken = state != "started" and self._has_spoken(turn)
         params = {"eventId": turn.event, "attempt": turn.attempt, "state": state, "outbound": has_spoken}
         self._report.guarded("the turn", lambda: self._hosting.turn(params))

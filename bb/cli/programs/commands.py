@@ -198,7 +198,7 @@ class Wake(UncheckedText):
 
 
 class Lease(Seconds):
-    """Cancel a turn in which the program has been silent for this time."""
+    """Cancel a turn in which the program is silent for this time. Default: `turn_lease_ms` of `bb chat policy`."""
 
     least = 1
 
@@ -227,7 +227,7 @@ def chat_attach(
     agent: AttachedAgent | None = None,
     permissions: PermissionPolicy = PermissionPolicy("ask"),  # noqa: B008
     wake: Wake = Wake("must"),  # noqa: B008
-    lease: Lease = Lease(900),  # noqa: B008
+    lease: Lease | None = None,
     tools_only: bool = False,
     session: AcpSession | None = None,
 ) -> int:
@@ -246,7 +246,7 @@ def chat_attach(
     options = program.Options(
         permissions=permissions,
         wake=wake,
-        lease=float(lease),
+        lease=lease,
         tools_only=tools_only,
         session=session or "",
         as_json=asked.as_json,

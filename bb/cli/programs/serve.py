@@ -15,10 +15,10 @@ import sys
 import time
 
 from bb.cli.calls import bug, output
-from bb.cli.programs.ledger_watch import GLANCE, LedgerWatch
 from bb.cli.programs.peers import MOST_UNSENT, Line, Peer, Socket, pipes
 from bb.coordination.agents import callers
 from bb.kernel.escaping import sentence
+from bb.ops.attention.ledger_watch import GLANCE, LedgerWatch
 from bb.ops.desk import desk
 from bb.ops.desk.desk import Desk
 from bb.wire import c2a

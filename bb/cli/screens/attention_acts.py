@@ -62,6 +62,13 @@ def cancelled(found: Foreign) -> list[str]:
     return [f"{before}  [{whole(found['eventId'])}]"]
 
 
+def stopped(found: Foreign) -> list[str]:
+    """The events whose work was stopped, and the order that the agent gets."""
+    rows = [f"  stopped  [{whole(event)}]" for event in found["stopped"]]
+    nothing = [] if rows else [f"  {found['agent']} worked on no message; it gets the order anyway"]
+    return [f"{found['agent']} gets an order to stop  [{whole(found['eventId'])}]", *rows, *nothing]
+
+
 def sent(found: Foreign) -> list[str]:
     """The state of a message, its effect on each recipient, and warnings."""
     state = found["state"].among(STATES, str(found["state"]))
@@ -72,6 +79,8 @@ def sent(found: Foreign) -> list[str]:
         coloured(f"Warning: {flowing(sentence(warning['message']))}  ({warning['code']})", "yellow")
         for warning in found["warnings"]
     ]
+    if new := found.get("newConversation"):
+        warned.append(coloured(f"Note: {flowing(sentence(new['message']))}", "yellow"))
     no_effect = [] if found["effects"] or again else ["  no agent is asked to act"]
     return [head, *warned, *effects(found["effects"]), *no_effect]
 
@@ -108,6 +117,7 @@ FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
     "chat progress": progress,
     "chat tick": due_changes,
     "chat cancel": cancelled,
+    "chat stop": stopped,
     "chat send": sent,
     "chat react": reacted,
 }

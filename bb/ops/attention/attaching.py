@@ -13,7 +13,8 @@ from bb.attention.state import transitions
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.confirmations import ALLOWED, OPEN, TOOL
 from bb.attention.state.deliveries import Delivery
-from bb.attention.words import DEFERRED, MUST
+from bb.attention.words import CONFIRMATION, DEFERRED, MUST
+from bb.kernel import clock
 from bb.kernel.ids import PERSON
 from bb.ops.attention import confirmations, greeting
 from bb.ops.attention.attention_desk import C2aDesk
@@ -33,6 +34,11 @@ def begin(desk: Desk, agent: str) -> Hosting:
     hosting, _ = greeting.begin(desk, {"protocolVersion": greeting.PROTOCOL, "capabilities": wanted}, agent)
     hosting.harness.repeat(unfinished)
     return hosting
+
+
+def turn_lease(hosting: Hosting) -> float:
+    """The seconds of silence after which a turn counts as ended."""
+    return C2aDesk(hosting.desk, hosting.agent).book().tuning.turn_lease_ms / clock.SECOND
 
 
 def _is_unfinished(delivery: Delivery) -> bool:
@@ -96,6 +102,15 @@ def unsent(hosting: Hosting) -> list[dict[str, Any]]:
     """The messages that the agent may send only if the person allows it, and that wait for the person."""
     requests = confirmations.open_requests(C2aDesk(hosting.desk, PERSON))
     return [each for each in requests if each["agent"] == hosting.agent and each["kind"] != TOOL]
+
+
+def waits_for_person(hosting: Hosting, event: str) -> bool:
+    """Whether the agent's answer to an event waits for the person, or the agent has yet to be told what the person
+    decided. Another answer would come before that one."""
+    book = C2aDesk(hosting.desk, hosting.agent).book()
+    heads = [book.message(each.event) for each in book.open_for(hosting.agent) if not each.turn]
+    is_to_be_told = any(head and (head.reason, head.linked) == (CONFIRMATION, event) for head in heads)
+    return is_to_be_told or any(each["eventId"] == event for each in unsent(hosting))
 
 
 def answer_for_person(hosting: Hosting, request: str, *, is_allowed: bool) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bb.attention.surfaces import SURFACES, signatures
+from bb.attention.surfaces.direct import with_recipient
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
@@ -140,4 +141,5 @@ def _lines_of_payload(format: str, headers: dict[str, str], payload: Any) -> lis
         raise InvalidPayload("the payload is not a JSON object")
     if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
         headers, payload = headers | _texts(payload["headers"]), payload["body"]
-    return [{"source": {"platform": format}, **line} for line in SURFACES[format](headers, payload)]
+    lines = (with_recipient(headers, line) for line in SURFACES[format](headers, payload))
+    return [{"source": {"platform": format}, **line} for line in lines]

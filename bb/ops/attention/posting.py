@@ -70,7 +70,7 @@ def _result(line: bytes) -> dict[str, Any]:
     is_right = {
         "platformId": value is None or (isinstance(value, str) and value != ""),
         "failed": isinstance(value, str) and value != "",
-        "again": value is None or isinstance(value, int | float | str),
+        "again": value is None or (isinstance(value, int | float | str) and not isinstance(value, bool)),
     }
     if not is_right.get(name):
         raise InvalidResult()

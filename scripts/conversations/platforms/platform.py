@@ -1,8 +1,8 @@
 """What the platforms have in common: the ids and the texts of one conversation.
 
 A platform keeps the ids of one conversation. `payload` writes what the platform sends about what happened, as a bridge
-passes it to `bb chat ingest --format …`; `post` writes what it sends when an agent's message was posted; `event_id` names
-a message in the form of docs/surfaces.md.
+passes it to `bb chat ingest --format …`; `post` writes what it sends when an agent's message was posted; `event_id`
+names a message in the form of docs/surfaces.md.
 """
 
 from __future__ import annotations

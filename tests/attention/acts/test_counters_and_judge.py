@@ -15,7 +15,7 @@ from bb.attention.acts import counters
 from bb.attention.words import MAY, MUST
 from scripts.conversations.in_memory import InMemory
 from scripts.conversations.judge import ALONE, INTERRUPT, OVER_SILENCE, OVER_TALK, judge
-from scripts.conversations.models import MODELS
+from scripts.conversations.models import MODELS, TALK
 from scripts.conversations.script import ACKNOWLEDGE, DIGEST, ESCALATE, KNOCK, RESPOND, Agent, read
 from scripts.conversations.stage import Played, Stage
 from tests.attention.test_conversations import FILES, FOLDER
@@ -43,7 +43,7 @@ class Rude(Mute):
         for message in list(stage.names.where):
             is_done = any(one.message == message and one.agent == agent.name for one in stage.happened)
             if message in stage.by_message and message not in stage.spoken and not is_done:
-                stage.post_directly(agent, message, f"I think about {message} as well.")
+                stage.post_directly(agent, message, f"{TALK} That is about {message}.")
                 stage.note(agent, message, "answered")
 
 

@@ -13,7 +13,10 @@ import pytest
 from tests.stories.attention.attach_support import AMBER, ANSWER, Attached, line
 from tests.waiting import until
 
-SENT = ["chat", {"tool": "send_message", "arguments": {"inReplyTo": "m1", "content": "By tool.", "visibility": "dm"}}]
+SENT = [
+    "chat",
+    {"tool": "send_message", "arguments": {"inReplyTo": "github:m1", "content": "By tool.", "visibility": "dm"}},
+]
 SENT[1]["arguments"] |= {"directedness": "to_other", "idempotencyKey": "k1"}  # type: ignore[index]
 PERMISSION = {
     "toolCall": {"toolCallId": "c1", "title": "rm -rf build", "kind": "execute"},
@@ -48,9 +51,15 @@ def test_a_message_that_must_be_answered_wakes_the_idle_agent_and_its_text_is_th
 
     attached.says("m1")
 
-    assert attached.until("answered")["eventId"] == "m1"
-    assert attached.until("ended") == {"event": "ended", "eventId": "m1", "why": "end_turn", "owed": False}
-    assert attached.steps("m1") == ["decided", "offered", "accepted", "started", "answered", "ended"]
+    assert attached.until("answered")["eventId"] == "github:m1"
+    assert attached.until("ended") == {
+        "event": "ended",
+        "eventId": "github:m1",
+        "why": "end_turn",
+        "answered": True,
+        "owed": False,
+    }
+    assert attached.steps("github:m1") == ["decided", "offered", "accepted", "started", "answered", "ended"]
     assert attached.answers() == ["It is green."], "what it wrote before its last tool call is no answer"
     assert attached.stop(signal.SIGINT)[0] == 130
 
@@ -84,7 +93,7 @@ def test_an_answer_goes_where_the_question_stands_to_no_more_readers(attached: A
     attached.until("answered")
 
     assert attached.answers("C1") == ["It is green."]
-    assert "inReplyTo=m1, visibility=channel, directedness=to_other" in attached.prompts()[0]
+    assert "inReplyTo=github:m1, visibility=channel, directedness=to_other" in attached.prompts()[0]
 
 
 def test_thoughts_and_tool_calls_never_become_messages(attached: Attached):
@@ -114,9 +123,9 @@ def test_a_refusal_of_the_model_is_told_to_the_author(attached: Attached):
 
     attached.says("m1")
     attached.until("ended", why="refusal")
-    found = attached.bb("chat", "show", "m1", "--agent", AMBER)
+    found = attached.bb("chat", "show", "github:m1", "--agent", AMBER)
     attached.says("m2")
-    attached.until("ended", eventId="m2")
+    attached.until("ended", eventId="github:m2")
 
     (reaction,) = [step["about"] for step in found["steps"] if step["step"] == "reacted"]
     assert (found["disposition"], reaction["signal"]) == ("ignored", "declined")
@@ -131,7 +140,7 @@ def test_an_error_fails_the_turn_which_is_tried_three_times_in_all(attached: Att
     fails = [attached.until("failed") for _ in range(3)]
 
     assert fails[0]["why"] == 'the agent reports "slow \\x1b[31mdown" (429)'
-    until(lambda: "gave_up" in attached.steps("m1"))
+    until(lambda: "gave_up" in attached.steps("github:m1"))
     assert len(attached.prompts()) == 3
 
 
@@ -144,17 +153,17 @@ def test_what_it_need_not_answer_waits_for_the_next_prompt(attached: Attached):
     attached.ingest(
         channel("c1", "@amber is it green?", "amber", conversation={"id": "C1", "kind": "channel", "threadId": "T"})
     )
-    attached.until("ended", eventId="c1")
+    attached.until("ended", eventId="github:c1")
 
     attached.ingest(channel("c2", "fine here", conversation={"id": "C1", "kind": "channel", "threadId": "T"}))
-    assert attached.until("delivered", eventId="c2")["startsTurn"] is False
+    assert attached.until("delivered", eventId="github:c2")["startsTurn"] is False
     attached.says("m1")
-    attached.until("ended", eventId="m1")
+    attached.until("ended", eventId="github:m1")
 
     first, second = attached.prompts()
     assert "C2A RESPONSE RULES" in first
     assert "C2A RESPONSE RULES" not in second, "the rules stand once in a session"
-    assert second.index("C2A KNOCK\nevent_id: c2") < second.index("C2A EVENT\nevent_id: m1")
+    assert second.index("C2A KNOCK\nevent_id: github:c2") < second.index("C2A EVENT\nevent_id: github:m1")
 
 
 def test_with_wake_may_it_gets_a_turn(attached: Attached):
@@ -162,12 +171,12 @@ def test_with_wake_may_it_gets_a_turn(attached: Attached):
     attached.attach("--wake", "may")
     where = {"id": "C1", "kind": "channel", "threadId": "T"}
     attached.ingest(channel("c1", "@amber is it green?", "amber", conversation=where))
-    attached.until("ended", eventId="c1")
+    attached.until("ended", eventId="github:c1")
 
     attached.ingest(channel("c2", "fine here", conversation=where))
 
-    assert attached.until("delivered", eventId="c2")["startsTurn"] is True
-    attached.until("ended", eventId="c2")
+    assert attached.until("delivered", eventId="github:c2")["startsTurn"] is True
+    attached.until("ended", eventId="github:c2")
     assert attached.answers("C1") == ["It is green."], "what need not be answered is answered by tool or not at all"
 
 
@@ -177,7 +186,20 @@ def test_a_message_to_its_role_wakes_the_agent_that_is_asked_first(attached: Att
 
     attached.ingest(channel("c1", "@backend can someone look?", "@backend"))
 
-    assert attached.until("delivered", eventId="c1")["startsTurn"] is True
+    assert attached.until("delivered", eventId="github:c1")["startsTurn"] is True
+
+
+def test_two_agents_do_not_answer_each_other_for_ever(attached: Attached):
+    attached.script(ANSWER)
+    attached.attach()
+    attached.bb("agent", "register", "--name", "blue-heron", "--role", "builder")
+
+    to_amber = ["--recipient", AMBER, "--visibility", "dm", "--directedness", "to_me", "--idempotency-key", "k"]
+    attached.bb("chat", "send", "Is the build green?", "--agent", "blue-heron", *to_amber)
+    sent = attached.until("answered")["messageId"]
+
+    found = attached.bb("chat", "show", sent, "--agent", "blue-heron")
+    assert (found["policy"], found["reason"], found["injection"]) == ("may_respond", "direct_message", "notify")
 
 
 # -- changes during a turn
@@ -209,9 +231,10 @@ def test_a_deletion_cancels_the_turn_and_nothing_is_answered(attached: Attached)
     attached.ingest({"type": "delete", "eventId": "m1", "source": {"platform": "github"}, "conversation": where})
     attached.until("cancelled")
     attached.says("m2")
-    attached.until("started", eventId="m2")
 
-    assert len(attached.prompts()) == 2
+    until(lambda: len(attached.prompts()) == 2)
+    assert "event_id: github:m2" in attached.prompts()[1]
+    assert attached.answers() == []
 
 
 def test_an_urgent_message_interrupts_and_the_interrupted_one_comes_back(attached: Attached):
@@ -221,11 +244,11 @@ def test_an_urgent_message_interrupts_and_the_interrupted_one_comes_back(attache
     attached.until("started")
 
     attached.says("m2", "Production is down!", attention={"priority": "urgent"}, priority="urgent")
-    attached.until("cancelled", eventId="m1")
-    attached.until("ended", eventId="m2")
-    attached.until("ended", eventId="m1", owed=False)
+    attached.until("cancelled", eventId="github:m1")
+    attached.until("ended", eventId="github:m2")
+    attached.until("ended", eventId="github:m1", owed=False)
 
-    assert ["event_id: m1" in prompt for prompt in attached.prompts()] == [True, False, True]
+    assert ["event_id: github:m1" in prompt for prompt in attached.prompts()] == [True, False, True]
 
 
 # -- hung and broken programs
@@ -433,7 +456,7 @@ def test_so_is_the_turn_of_a_run_that_was_killed(attached: Attached):
     attached.attach()
     attached.until("ended", owed=False)
 
-    assert attached.steps("m1").count("started") == 2
+    assert attached.steps("github:m1").count("started") == 2
     assert attached.answers() == ["It is green."]
 
 
@@ -449,7 +472,7 @@ def test_what_was_answered_is_not_answered_by_the_next_run(attached: Attached):
     attached.attach()
     attached.until("ready")
     attached.says("m2")
-    attached.until("ended", eventId="m2")
+    attached.until("ended", eventId="github:m2")
 
     assert attached.answers() == ["It is green.", "It is red."]
 
@@ -510,10 +533,24 @@ def test_no_command(attached: Attached):
     assert (found.status, found.code) == (2, "NO_AGENT_COMMAND")
 
 
-def test_an_agent_that_is_not_registered(attached: Attached):
-    found = attached.repo.json("chat", "attach", "--agent", "blue-heron", "--", "true")
+def test_an_agent_that_has_a_harness_gets_no_second_one(attached: Attached):
+    attached.script(ANSWER)
+    attached.attach()
+    attached.says("m1")
+    attached.until("ended")
 
-    assert found.status == 3
+    found = attached.repo.bb("chat", "attach", "--json", "--agent", AMBER, "--", "true")
+
+    assert (found.status, found.code) == (6, "HARNESS_CONNECTED")
+    attached.stop(signal.SIGKILL)
+    again = attached.repo.bb("chat", "attach", "--json", "--agent", AMBER, "--", "true")
+    assert "NOT_AN_ACP_AGENT" in again.out, "the mark of a process ends with it"
+
+
+def test_an_agent_that_is_not_registered(attached: Attached):
+    found = attached.repo.bb("chat", "attach", "--json", "--agent", "blue-heron", "--", "true")
+
+    assert (found.status, found.code) == (3, "UNKNOWN_AGENT")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.stories.attention.harness_support import Harness, World, dm, edit, post
+from tests.stories.attention.harness_support import AMBER, Harness, World, dm, edit, post, without
 from tests.stories.attention.test_serve_turns import working
 
 HOW = {"visibility": "dm", "directedness": "to_me", "target": {}}
@@ -149,7 +149,7 @@ def test_a_turn_without_an_end_is_over_after_its_lease(world: World):
     harness = waiting(world)
     world.wait(10, harness)
 
-    assert harness.take()["eventId"] == "2"
+    assert harness.events()[0] == "2"
     (over,) = [step for step in world.show("1")["steps"] if step["step"] == "ended"]
     assert over["about"] == {"why": "lease over"}
 
@@ -167,7 +167,7 @@ def test_signs_of_work_renew_the_lease(world: World):
     assert harness.events() == []
     world.wait(10, harness)
 
-    assert harness.take()["eventId"] == "2"
+    assert "2" in harness.events()
 
 
 def test_the_lease_can_be_set_and_a_late_end_changes_nothing(world: World):
@@ -182,3 +182,84 @@ def test_the_lease_can_be_set_and_a_late_end_changes_nothing(world: World):
 
     harness.tell("chat/turn", state="ended")
     assert harness.news() == []
+
+
+# -- orders to stop
+
+
+def test_an_order_to_stop_cancels_the_work_and_comes_at_once(world: World):
+    harness = working(world, dm("1", "please run the migration"))
+    world.says(dm("2", "stop! cancel the migration"))
+
+    cancelled, order = harness.news()
+
+    assert cancelled["method"] == "notifications/cancelled"
+    assert cancelled["params"]["requestId"] == "deliver-1"
+    assert order["params"]["injection"] == {"mode": "immediate", "role": "user", "interrupt": True}
+    assert order["params"]["attention"]["reason"] == "cancel"
+    assert world.show("1")["disposition"] == "superseded"
+    assert harness.refusal("chat.send_message", **answer(harness, "a")).code == "superseded"
+    harness.answer(order)
+    said = {**answer(harness, "b"), "inReplyTo": "2", "content": "It is stopped."}
+    assert harness.call("chat.send_message", **said)["disposition"] == "responded"
+
+
+def test_an_order_interrupts_again_and_again(world: World):
+    harness = working(world, dm("1", "please run the migration"))
+    for event in ("2", "3"):
+        world.says(dm(event, "stop!"))
+        order = harness.news()[-1]
+        assert order["params"]["eventId"] == event
+        harness.answer(order)
+        harness.tell("chat/turn", eventId=event, attempt=1, state="started")
+
+
+def test_work_that_was_answered_but_goes_on_is_stopped_too(world: World):
+    harness = working(world, dm("1", "please run the migration"))
+    harness.call("chat.send_message", **answer(harness, "a"))
+    world.says(dm("2", "abort"))
+
+    cancelled, order = harness.news()
+
+    assert cancelled["params"]["requestId"] == "deliver-1"
+    assert order["params"]["eventId"] == "2"
+    assert world.show("1")["disposition"] == "responded"
+
+
+def test_a_harness_that_can_neither_cancel_nor_interrupt_gets_the_order_first_of_all(world: World):
+    can = without("utilities.cancellation", "injection.interrupt")
+    harness = working(world, dm("1", "please run the migration"), capabilities=can)
+    world.says(post("5", "<@U1> and the docs?", "U1"), dm("6", "stop!"))
+    world.wait(5, harness)
+    assert harness.news() == []
+
+    harness.tell("chat/turn", eventId="1", state="ended")
+
+    assert harness.events()[0] == "6"
+
+
+def test_a_bystander_stops_nothing(world: World):
+    harness = working(world, post("1", "<@U1> please run the migration", "U1"))
+    world.says(post("2", "<@U1> stop!", "U1", author={"id": "W2"}))
+
+    assert harness.news() == []
+    assert world.show("1")["disposition"] is None
+
+
+def test_the_person_stops_an_agent_by_a_command(world: World):
+    harness = working(world, dm("1", "please run the migration"))
+
+    stopped = world.bb("chat", "stop", AMBER, "--reason", "the machine is needed")
+
+    assert stopped["stopped"] == ["1"]
+    cancelled, order = harness.news()
+    assert cancelled["params"]["requestId"] == "deliver-1"
+    assert order["params"]["content"][0]["text"] == "Stop what you are doing. the machine is needed"
+    assert order["params"]["author"] == {"id": "user", "kind": "human"}
+    assert world.show("1")["disposition"] == "superseded"
+
+
+def test_an_agent_may_not_give_the_order_of_the_person(world: World):
+    refused = world.repo.json("chat", "stop", AMBER, BB_AGENT="blue-heron")
+
+    assert refused.envelope["error"]["code"] == "PERSON_ONLY"

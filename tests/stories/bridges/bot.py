@@ -112,6 +112,10 @@ class World:
         """Kill the bot that was started last, as a machine does that is switched off."""
         self._bots[-1].kill()
 
+    def wait_until_ended(self) -> None:
+        """Wait until the bot that was started last has ended."""
+        self._bots[-1].wait()
+
     def close(self) -> None:
         for bot in self._bots:
             with contextlib.suppress(ProcessLookupError):

@@ -127,7 +127,8 @@ class _Handler(BaseHTTPRequestHandler):
         octets = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
         octets = b"" if reply.status == 204 else octets
         self.send_response(reply.status)
-        for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+        kind = {} if reply.status == 204 else {"Content-Type": "application/json"}
+        for name, value in {**kind, **reply.headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(octets)))
         self.end_headers()
