@@ -75,7 +75,7 @@ def ingest(
     """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
 
     A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
-    then the command fails and lists the invalid ones.
+    then the command lists the invalid ones and fails with status 2. Do not import the valid ones again.
 
     Parameters:
         lines: The lines as a list of objects; read from stdin unless given.
