@@ -262,8 +262,10 @@ def _stop(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _audit(replay: Replay, given: Any) -> dict[str, Any]:
-    older = given.get("openOlder") if isinstance(given, dict) else None
-    return audit.audit(replay.here.book, replay.now, 200, replay.now - _span(older) if older else None)
+    about = given if isinstance(given, dict) else {}
+    older, limit = about.get("openOlder"), about.get("limit", 200)
+    since = replay.now - _span(older) if older else None
+    return audit.audit(replay.here.book, replay.now, limit, since, str(about.get("cursor", "")))
 
 
 def _outbox(replay: Replay, given: Any) -> Any:

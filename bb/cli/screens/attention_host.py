@@ -22,7 +22,8 @@ def audit(found: Foreign) -> list[str]:
     total = counters.get("deliveries", 0)
     others = counters.without(*FAULTS, "deliveries")
     rest = ", ".join(f"{count} {name}" for name, count in others.items())
-    lines = [f"{total} deliveries{': ' + rest if rest else ''}", *_faults(found)]
+    is_first = not counters.is_mapping or len(list(counters.items())) > 0
+    lines = [f"{total} deliveries{': ' + rest if rest else ''}", *_faults(found)] if is_first else []
     if "verified" in found:
         is_sound = found["verified"]["sound"]
         damaged = f"The ledger is damaged: run {whole('`bb doctor`')}."
@@ -42,7 +43,8 @@ def audit(found: Foreign) -> list[str]:
             day = str(record["at"][:10])
             lines.append(heading(day))
         lines.append(f"  {record['at'][11:19]}  {_record(record)}")
-    return lines
+    following = f"bb chat audit --cursor {shell_word(found['cursor'])}" if found.get("cursor") else ""
+    return [*lines, *([f"-> {whole(following)}"] if following else [])]
 
 
 def _record(each: Foreign) -> str:
