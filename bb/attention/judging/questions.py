@@ -8,8 +8,8 @@ or private conversation, and in a channel only the author of the message that it
     answered   a person who was asked has written there, or answered or reacted to the message
 
 A question that answers the message of a person, or names people, stays open for them until they answer it themselves,
-even if the agent meanwhile answers somebody else.
-A message for somebody else is no answer, and neither are mere thanks.
+even if the agent meanwhile answers somebody else. A message for somebody else is no answer, and neither are mere
+thanks.
 """
 
 from __future__ import annotations
