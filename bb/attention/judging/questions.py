@@ -60,10 +60,13 @@ def people_asked(directory: Directory, said: Message, intent: str) -> tuple[str,
 def answered_question(book: AttentionState, said: Message) -> str:
     """The pending question that SAID answers; empty if there is none."""
     is_person = said.author_kind == HUMAN or said.author == PERSON
-    if not is_person or not (said.text or said.parts) or intents.is_mere_thanks(said.text):
+    if not is_person or not (said.text or said.parts):
+        return ""
+    pending = list(_questions(book, said))
+    if not pending or intents.is_mere_thanks(said.text):
         return ""
     named = _named_agents(book, said)
-    for asked in _questions(book, said):
+    for asked in pending:
         is_for_asker = named is None or asked.agent in named
         if is_for_asker and _may_answer(book, asked, said) and _is_open(book, asked, said):
             return asked.event
