@@ -87,6 +87,7 @@ class InMemory:
             plan = updates.plan(harness, self.book(), self._now, "seed")
             self._ledger.record(plan.facts, self._now)
             harness.note_sent(plan, self._now)
+            harness.forget(plan.settled)
             for deliver in plan.delivers:
                 self._ledger.record(acceptance_facts(self.book(), harness, deliver.handed), self._now)
                 harness.take(deliver.handed)
