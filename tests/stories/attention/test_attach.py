@@ -237,6 +237,38 @@ def test_a_deletion_cancels_the_turn_and_nothing_is_answered(attached: Attached)
     assert attached.answers() == []
 
 
+def test_the_persons_order_to_stop_cancels_the_turn_and_is_the_next_prompt(attached: Attached):
+    attached.script([["text", "Half of"], ["wait", True]], [["text", "I stop."]])
+    attached.attach()
+    attached.says("m1")
+    attached.until("started")
+
+    attached.bb("chat", "stop", AMBER, "--reason", "wrong branch")
+    attached.until("cancelled", eventId="github:m1")
+    order = attached.until("started")["eventId"]
+    attached.until("ended", eventId=order)
+
+    assert "wrong branch" in attached.prompts()[1]
+    assert len(attached.prompts()) == 2
+    assert attached.answers() == []
+
+
+def test_an_order_to_stop_something_else_interrupts_and_the_turn_starts_anew(attached: Attached):
+    attached.script([["wait", True]], [["text", "I stop."]], ANSWER)
+    attached.attach()
+    attached.says("m1")
+    attached.until("started")
+
+    said = line("m2", "Check the docs.", {"id": "D2", "kind": "dm"}, target={"recipient": "amber"})
+    attached.ingest(said)
+    attached.bb("chat", "stop", AMBER, "--event", "github:m2")
+    attached.until("cancelled", eventId="github:m1")
+    attached.until("ended", eventId="github:m1", owed=False)
+
+    assert attached.answers() == ["It is green."]
+    assert not any("Check the docs." in prompt for prompt in attached.prompts())
+
+
 def test_an_urgent_message_interrupts_and_the_interrupted_one_comes_back(attached: Attached):
     attached.script([["wait", True]], ANSWER)
     attached.attach()
