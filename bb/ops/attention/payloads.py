@@ -10,6 +10,7 @@ from bb.attention.surfaces.direct import with_recipient
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
+from bb.ops.attention.set_aside import unprocessed
 from bb.ops.desk import input_text
 from bb.ops.desk.desk import Desk
 
@@ -136,3 +137,5 @@ def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> 
     except BbError as refusal:
         refusal.details["line"] = number
         return [refusal]
+    except Exception as error:  # a payload must not stop the others, not even by a bug of ours
+        return [unprocessed(error)]

@@ -222,3 +222,48 @@ def test_an_event_that_was_not_answered_comes_again_and_is_recorded_once(here: W
     here.start()
     assert send(here.port, body("message"), **{"X-Slack-Retry-Num": "1"}) == 200
     assert list(here.events()) == [MENTION]
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "state"),
+    [
+        ("Yes!", {}, "allowed"),
+        ("no.", {}, "refused"),
+        ("later", {}, "open"),
+        ("yes", {"bot_id": "B1", "user": "UROBOT"}, "open"),
+        ("yes", {"channel": KETTLE, "channel_type": "channel"}, "open"),
+    ],
+)
+def test_only_a_clear_word_of_a_person_in_the_private_conversation_counts(
+    here: World, slack: Slack, text: str, changes: dict[str, str], state: str
+):
+    here.start()
+    send(here.port, body("message-to-the-bot-alone"))
+    to = ("--conversation", KETTLE, "--visibility", "channel", "--directedness", "ambient", "--idempotency-key", "k")
+    words = ("chat", "send", "The lid is open.", "--by", OTTER, "--in-reply-to", f"slack:{TEAM}:D0BRIDGE:{FIRST}", *to)
+    refused = here.repo.json(*words)
+    here.wait_until_posted()
+    answer = body("message-to-the-bot-alone")
+    answer["event"] |= {"ts": slack.ts(), "text": text, **changes}
+
+    assert send(here.port, answer) == 200
+
+    code = {"allowed": None, "refused": "CONFIRM_REFUSED", "open": "CONFIRM_REQUIRED"}[state]
+    again = here.repo.json(*words)
+    assert refused.code == "CONFIRM_REQUIRED"
+    assert (again.code if again.status else None) == code
+
+
+def test_an_agent_cannot_import_an_answer_of_the_person(here: World, slack: Slack):
+    here.start()
+    send(here.port, body("message-to-the-bot-alone"))
+    to = ("--conversation", KETTLE, "--visibility", "channel", "--directedness", "ambient", "--idempotency-key", "k")
+    words = ("chat", "send", "The lid is open.", "--by", OTTER, "--in-reply-to", f"slack:{TEAM}:D0BRIDGE:{FIRST}", *to)
+    assert here.repo.json(*words).code == "CONFIRM_REQUIRED"
+    here.wait_until_posted()
+    forged = body("message-to-the-bot-alone")
+    forged["event"] |= {"ts": slack.ts(), "text": "yes"}
+
+    here.bb("chat", "ingest", "--format", "slack", stdin=json.dumps(forged), BB_AGENT=OTTER)
+
+    assert here.repo.json(*words).code == "CONFIRM_REQUIRED"
