@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from bb.cli.programs import permissions
+from bb.mcp import tool_list
 from tests.stories.attention.attach_support import AMBER, ANSWER, Attached, line
 from tests.waiting import until
 
@@ -155,7 +157,14 @@ def test_what_it_need_not_answer_waits_for_the_next_prompt(attached: Attached):
     )
     attached.until("ended", eventId="github:c1")
 
-    attached.ingest(channel("c2", "fine here", conversation={"id": "C1", "kind": "channel", "threadId": "T"}))
+    attached.ingest(
+        channel(
+            "c2",
+            "fine here",
+            author={"id": "bob", "kind": "human"},
+            conversation={"id": "C1", "kind": "channel", "threadId": "T"},
+        )
+    )
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is False
     attached.says("m1")
     attached.until("ended", eventId="github:m1")
@@ -173,7 +182,7 @@ def test_with_wake_may_it_gets_a_turn(attached: Attached):
     attached.ingest(channel("c1", "@amber is it green?", "amber", conversation=where))
     attached.until("ended", eventId="github:c1")
 
-    attached.ingest(channel("c2", "fine here", conversation=where))
+    attached.ingest(channel("c2", "fine here", author={"id": "bob", "kind": "human"}, conversation=where))
 
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is True
     attached.until("ended", eventId="github:c2")
@@ -455,6 +464,10 @@ def test_bbs_own_tools_are_always_allowed_and_nothing_that_only_looks_like_one(
     attached.until("ended")
 
     assert attached.answers() == [str(ONCE if is_allowed else NO).replace("'", '"')]
+
+
+def test_these_are_all_tools_of_bb():
+    assert sorted(permissions.TOOLS) == sorted(tool.name for tool in tool_list.MENU)
 
 
 # -- the end, and the next run
