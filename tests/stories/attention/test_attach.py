@@ -539,6 +539,21 @@ def test_the_end_of_bb_ends_the_program_and_what_it_has_started(attached: Attach
     until(lambda: not is_running(child))
 
 
+def test_the_second_interrupt_ends_a_program_that_does_not_obey_at_once(attached: Attached):
+    attached.script([["child", None], ["call", "Watch"], ["wait", False]])
+    attached.attach()
+    attached.says("m1")
+    attached.until("working")
+    assert attached.process
+    attached.process.send_signal(signal.SIGINT)
+    attached.until("cancelled")
+
+    status, _ = attached.stop(signal.SIGINT)
+
+    assert status == 130
+    assert not is_running(int((attached.folder / "child").read_text()))
+
+
 # -- refusals
 
 
@@ -570,6 +585,15 @@ def test_a_program_that_ends_at_once(attached: Attached):
     assert (status, code) == (4, "NOT_AN_ACP_AGENT")
     assert message.endswith('ended with status 2 before it opened a session: "unknown option: --acp"')
     assert "--acp" in hint
+
+
+@pytest.mark.long
+def test_a_program_that_says_nothing(attached: Attached):
+    attached.script(mute=True)
+
+    _, code, message, _ = refusal_of(attached)
+
+    assert (code, message.partition(" ")[2]) == ("NOT_AN_ACP_AGENT", "did not open a session within 60 seconds")
 
 
 def test_no_command(attached: Attached):
