@@ -245,10 +245,10 @@ class Attachment:
             case TurnFailed():
                 self._permissions.forget()
                 self._turns.failed(event)
-            case Unreadable(reason=reason):
+            case Unreadable():
                 self._unreadable += 1
                 if self._unreadable <= MOST_UNREADABLE:
-                    self._report.unreadable(reason)
+                    self._report.unreadable(event.reason, event.line)
 
     def _decide(self, request: jsonrpc.Id, option: str | None) -> None:
         if self._client:
