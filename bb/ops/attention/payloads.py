@@ -125,11 +125,11 @@ def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: byt
 
 def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> list[Any]:  # noqa: A002
     """The lines of one payload, or its refusal."""
+    if not isinstance(payload, dict):
+        refusal = payload if isinstance(payload, BbError) else InvalidPayload("the payload is not a JSON object")
+        refusal.details["line"] = number
+        return [refusal]
     try:
-        if isinstance(payload, BbError):
-            raise payload
-        if not isinstance(payload, dict):
-            raise InvalidPayload("the payload is not a JSON object")
         if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
             headers, payload = headers | _texts(payload["headers"]), payload["body"]
         lines = (with_recipient(headers, line) for line in SURFACES[format](headers, payload))
