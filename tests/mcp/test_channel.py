@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import anyio
@@ -18,6 +18,8 @@ from pydantic import BaseModel
 
 from bb.mcp import channel
 from bb.mcp.protocol import NEW
+from bb.ops.attention.pushing import Pushing
+from bb.ops.desk.desk import Desk
 from tests.mcp.mcp_support import AMBER, COBALT, INITIALIZE, OLD, Here, got
 from tests.support import environment
 from tests.waiting import PATIENCE, until
@@ -331,3 +333,36 @@ def test_the_hooks_of_the_same_session_do_not_repeat_what_was_pushed(both: Here)
 
 def is_new(agent: str) -> bool:
     return agent not in (AMBER, COBALT)
+
+
+def test_a_knock_is_pushed_without_the_text(both: Here):
+    mail = ["--category", "INFO", "--subject", "A word", "--body", "The quartz lantern."]
+    with opened(both, "--channel", "--agent", COBALT) as session:
+        both.joined("violet-fox")
+        both.repo.json("agent", "send", "--from", AMBER, "--to", COBALT, "--to", "violet-fox", *mail)
+        pushed = session.pushed()
+
+        assert pushed["meta"]["form"] == "knock"
+        assert "C2A KNOCK" in pushed["content"]
+        assert "quartz" not in str(pushed)
+
+
+def test_what_was_not_written_to_the_host_is_pushed_in_its_next_session(both: Here):
+    """As when the server is killed between the record and the push."""
+    event = send(both, "Can you look?", "k1")
+
+    def pushing(desk: Desk) -> Pushing:
+        return Pushing(desk, pytest.fail, lambda error: pytest.fail(str(error)))
+
+    box = both.toolbox(COBALT)
+    with closing(box.desk()) as first, closing(box.desk()) as second:
+        (lost,) = pushing(first).look()
+        after = pushing(second)
+        (again,) = after.look()
+        after.pushed(again)
+        rest = after.look()
+
+    assert (lost.event, again.event) == (event, event)
+    assert RULES in again.text
+    assert rest == []
+    assert delivery(both, event)[-1] == "accepted"

@@ -132,7 +132,11 @@ def may_join(book: AttentionState, agent: str, where: Conversation) -> bool:
     """Whether an agent may write in a conversation.
 
     In a direct one it may if it can see a message there, is a member or is bound to it. Any agent may start a new one.
+    In a private one of unknown members it may if it can see a message there, such as one that mentions it.
     """
+    if where.is_private and not (where.members or where.is_listed) and not where.admits(agent):
+        heads = islice(book.newest_messages(f"in {where.id}"), MOST_LOOKED_THROUGH)
+        return any(may_see(book, agent, head) for head in heads)
     if not where.admits(agent):
         return False
     if where.kind != DM or where.members or where.id in book.binding(agent).conversations:

@@ -97,7 +97,7 @@ def _addressed(book: AttentionState, said: Message, thread: Thread) -> tuple[str
     spoken = book.message(event) if event else None
     if spoken:
         answered = book.message(spoken.in_reply_to) if spoken.in_reply_to else None
-        is_answer = answered is not None and answered.author == said.author
+        is_answer = answered is not None and answered.author == said.author and not answered.is_deleted
         return (agent,) if is_answer or (root and root.agent == agent) else ()
     before = book.message(thread.last[0]) if thread.last[0] else root
     if before is None or before.author != said.author or before.is_deleted:

@@ -76,9 +76,10 @@ class Report:
     def declined(self, event: str) -> None:
         self.say("declined", f"the model refused, so {name(event)} is declined", eventId=event)
 
-    def ended(self, event: str, why: str, *, is_owed: bool) -> None:
-        rest = "; the message still needs an answer" if is_owed else ""
-        self.say("ended", f"the turn for {name(event)} has ended ({why}){rest}", eventId=event, why=why, owed=is_owed)
+    def ended(self, event: str, why: str, *, is_answered: bool, is_owed: bool) -> None:
+        rest = "; the message still needs an answer" if is_owed else "; it is answered" if is_answered else ""
+        text = f"the turn for {name(event)} has ended ({why}){rest}"
+        self.say("ended", text, eventId=event, why=why, answered=is_answered, owed=is_owed)
 
     def failed(self, event: str, why: str) -> None:
         self.say("failed", f"the turn for {name(event)} has failed: {why}", eventId=event, why=why)

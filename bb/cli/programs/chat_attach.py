@@ -23,9 +23,9 @@ from bb.cli.programs.attach_report import Report
 from bb.cli.programs.extras import with_source
 from bb.cli.programs.permissions import Permissions
 from bb.coordination.agents import callers
-from bb.kernel.errors import Refused, Usage
+from bb.kernel.errors import Busy, Refused, Usage
 from bb.kernel.escaping import name, quotation
-from bb.ops.attention import attaching
+from bb.ops.attention import attaching, connected
 from bb.ops.attention.ledger_watch import GLANCE, LedgerWatch
 from bb.ops.desk import desk as desks
 from bb.ops.desk.desk import Desk
@@ -39,10 +39,15 @@ LAST_TURN = 5.0  # seconds for the running turn to end when this program ends
 RESTS = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before an agent that has ended is started again
 AT_ONCE = 100  # blocks, lines and signals between two looks at the ledger
 MOST_UNREADABLE = 3  # lines that are reported
-INTERRUPTED = 130
+SIGNALS = {"SIGINT": 130, "SIGTERM": 0, "SIGHUP": 0}  # and the exit status that each gives
 
 NoAgentCommand = Usage.declare(
     "NO_AGENT_COMMAND", "`bb chat attach` needs the command of an agent", hint="`bb chat attach -- gemini --acp`"
+)
+AlreadyConnected = Busy.declare(
+    "HARNESS_CONNECTED",
+    "Another harness of this agent is connected, and gets its messages",
+    hint="end that one first: `bb chat attach`, `bb chat serve` or an editor's session in another terminal",
 )
 AgentKeepsEnding = Refused.declare(
     "AGENT_KEEPS_ENDING", "The agent's process ended again and again", hint="run the command without bb to see why"
@@ -66,6 +71,8 @@ def run(words: Sequence[str] | None, agent: str | None, options: Options) -> int
     desk = desks.desk_here()
     desk.env = callers.without_session_variables(desk.env, keeps_own=True)
     who = desk.caller(agent)
+    if connected.is_connected(desk.ledger.path, who):
+        raise AlreadyConnected(f"another harness of {who} is connected, and gets its messages", agent_id=who)
     attachment = Attachment(desk, who, words, options)
     try:
         return attachment.run()
@@ -109,8 +116,10 @@ class Attachment:
 
     def run(self) -> int:
         """Run until a signal; the exit status."""
-        for number, status in ((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 0)):
-            signal.signal(number, lambda *_, status=status: self._inbox.put((None, status)))
+        for signal_name, status in SIGNALS.items():
+            if hasattr(signal, signal_name):
+                number = getattr(signal, signal_name)
+                signal.signal(number, lambda *_, status=status: self._inbox.put((None, status)))
         while self._status is None:
             self._start_if_due()
             self._take_all(self._patience())

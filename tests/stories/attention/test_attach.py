@@ -13,7 +13,10 @@ import pytest
 from tests.stories.attention.attach_support import AMBER, ANSWER, Attached, line
 from tests.waiting import until
 
-SENT = ["chat", {"tool": "send_message", "arguments": {"inReplyTo": "github:m1", "content": "By tool.", "visibility": "dm"}}]
+SENT = [
+    "chat",
+    {"tool": "send_message", "arguments": {"inReplyTo": "github:m1", "content": "By tool.", "visibility": "dm"}},
+]
 SENT[1]["arguments"] |= {"directedness": "to_other", "idempotencyKey": "k1"}  # type: ignore[index]
 PERMISSION = {
     "toolCall": {"toolCallId": "c1", "title": "rm -rf build", "kind": "execute"},
@@ -49,7 +52,13 @@ def test_a_message_that_must_be_answered_wakes_the_idle_agent_and_its_text_is_th
     attached.says("m1")
 
     assert attached.until("answered")["eventId"] == "github:m1"
-    assert attached.until("ended") == {"event": "ended", "eventId": "github:m1", "why": "end_turn", "owed": False}
+    assert attached.until("ended") == {
+        "event": "ended",
+        "eventId": "github:m1",
+        "why": "end_turn",
+        "answered": True,
+        "owed": False,
+    }
     assert attached.steps("github:m1") == ["decided", "offered", "accepted", "started", "answered", "ended"]
     assert attached.answers() == ["It is green."], "what it wrote before its last tool call is no answer"
     assert attached.stop(signal.SIGINT)[0] == 130
@@ -524,10 +533,24 @@ def test_no_command(attached: Attached):
     assert (found.status, found.code) == (2, "NO_AGENT_COMMAND")
 
 
-def test_an_agent_that_is_not_registered(attached: Attached):
-    found = attached.repo.json("chat", "attach", "--agent", "blue-heron", "--", "true")
+def test_an_agent_that_has_a_harness_gets_no_second_one(attached: Attached):
+    attached.script(ANSWER)
+    attached.attach()
+    attached.says("m1")
+    attached.until("ended")
 
-    assert found.status == 3
+    found = attached.repo.bb("chat", "attach", "--json", "--agent", AMBER, "--", "true")
+
+    assert (found.status, found.code) == (6, "HARNESS_CONNECTED")
+    attached.stop(signal.SIGKILL)
+    again = attached.repo.bb("chat", "attach", "--json", "--agent", AMBER, "--", "true")
+    assert "NOT_AN_ACP_AGENT" in again.out, "the mark of a process ends with it"
+
+
+def test_an_agent_that_is_not_registered(attached: Attached):
+    found = attached.repo.bb("chat", "attach", "--json", "--agent", "blue-heron", "--", "true")
+
+    assert (found.status, found.code) == (3, "UNKNOWN_AGENT")
 
 
 @pytest.mark.parametrize(
