@@ -50,8 +50,8 @@ UNANSWERED, LATE, FAILED_DELIVERY = "unanswered", "late", "failed"
 DECLINED, NOT_TAKEN_UP = "declined", "not_taken_up"
 REFUSED, FORBIDDEN, SECOND, DUPLICATE = "refused", "forbidden", "second_answer", "duplicate"
 ANSWERED = (RESPONDED, ACKNOWLEDGED)
-# Refusals of an attempt to say what is not wanted. Others are none: of an answer to a text that was edited meanwhile, of
-# a message that needs a confirmation, of an unknown event.
+# Refusals of an attempt to say what is not wanted. Others are none: of an answer to a text that was edited meanwhile,
+# of a message that needs a confirmation, of an unknown event.
 OF_TALK = (
     "POLICY_FORBIDS",
     "CLAIMED_BY_OTHER",
