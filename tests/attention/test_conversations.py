@@ -18,11 +18,7 @@ from tests.support import ROOT
 FOLDER = ROOT / "tests" / "data" / "conversations"
 FILES = sorted(FOLDER.glob("*/*.toml"))
 # conversation, message, agent, model -> why the rules cannot do it
-NAMED = "a message that names an agent must be answered (C2A); that no answer is wanted, only a reader understands"
-MISSES: dict[tuple[str, str, str, str], str] = {
-    ("slack/no-answer-needed", "fyi", "amber", "obedient"): NAMED,
-    ("slack/no-answer-needed", "thanks", "amber", "obedient"): NAMED,
-}
+MISSES: dict[tuple[str, str, str, str], str] = {}
 
 
 def missed(model: str) -> list[Row]:

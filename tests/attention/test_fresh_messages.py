@@ -153,7 +153,9 @@ def test_the_own_words_of_an_agent_are_its_own(host: Host):
     assert host.send(AMBER, SECRET, "a", **PUBLIC)["state"] == "sent"
 
 
-@pytest.mark.parametrize("text", ["古い水車小屋の地下室にある石英ランタンがまた壊れました", "старый фонарь в подвале мельницы снова сломан"])
+@pytest.mark.parametrize(
+    "text", ["古い水車小屋の地下室にある石英ランタンがまた壊れました", "старый фонарь в подвале мельницы снова сломан"]
+)
 def test_so_it_is_in_other_scripts(memory: InMemory, text: str):
     shown(memory, text)
     memory.send(AMBER, "I will look.", "d", inReplyTo="1", visibility="dm")

@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 
-from tests.hosts.programs import HOSTS, Host, cache
+from tests.hosts.programs import ACP_EXAMPLE, HOSTS, Host, cache
 
 
 def main() -> int:
     """Install what is missing. The exit status is 1, with the reason on stderr, if a program cannot be had."""
-    missing = [host for host in HOSTS.values() if not host.path.exists()]
+    missing = [host for host in (*HOSTS.values(), ACP_EXAMPLE) if not host.path.exists()]
     if missing and (why := _without_npm()):
         return _failed(missing, why)
     for host in missing:

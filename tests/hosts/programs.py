@@ -33,6 +33,7 @@ class Host:
     words: tuple[str, ...]  # the command line, before the prompt
     resuming: tuple[str, ...]  # the same, to go on with the last session
     like: str = ""  # the host whose hooks and servers it reads, if it has no settings of its own for them
+    acp: tuple[str, ...] = ()  # the arguments with which it speaks the Agent Client Protocol
 
     @property
     def folder(self) -> Path:
@@ -40,7 +41,7 @@ class Host:
 
     @property
     def path(self) -> Path:
-        return self.folder / "node_modules" / ".bin" / self.program
+        return self.folder / "node_modules" / (self.program if "/" in self.program else f".bin/{self.program}")
 
 
 def cache() -> Path:
@@ -159,6 +160,7 @@ HOSTS = {
             settings=_gemini,
             words=("--model", "gemini-2.5-pro", "--approval-mode", "yolo", "--prompt"),
             resuming=("--resume", "latest", "--model", "gemini-2.5-pro", "--approval-mode", "yolo", "--prompt"),
+            acp=("--model", "gemini-2.5-pro", "--acp"),
         ),
         Host(
             name="opencode",
@@ -168,6 +170,7 @@ HOSTS = {
             settings=_opencode,
             words=("run",),
             resuming=("run", "--continue"),
+            acp=("acp",),
         ),
         Host(
             name="copilot",
@@ -178,6 +181,18 @@ HOSTS = {
             words=("--allow-all", "--prompt"),
             resuming=("--continue", "--allow-all", "--prompt"),
             like="claude",
+            acp=("--acp",),
         ),
     )
 }
+
+# The agent in the examples of the SDK of the Agent Client Protocol. Later versions of the package leave them out.
+ACP_EXAMPLE = Host(
+    name="acp-sdk",
+    package="@agentclientprotocol/sdk",
+    version="1.9.0",
+    program="@agentclientprotocol/sdk/dist/examples/agent.js",
+    settings=lambda *_: {},
+    words=(),
+    resuming=(),
+)

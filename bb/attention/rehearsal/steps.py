@@ -6,9 +6,18 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from bb.attention.acts import audit, configuration, confirmations, explanation, outbox, stopping, tools
+from bb.attention.acts import (
+    audit,
+    configuration,
+    confirmation_answers,
+    confirmations,
+    explanation,
+    outbox,
+    stopping,
+    tools,
+)
 from bb.attention.acts.timers import tick
-from bb.attention.facts import Moved
+from bb.attention.facts import Answer, Moved
 from bb.attention.harness.capabilities import ACK, REDELIVERY, Capabilities
 from bb.attention.harness.session import Harness, begin_facts
 from bb.attention.incoming import from_hosts, receiving
@@ -18,6 +27,7 @@ from bb.attention.rehearsal.native_ids import NativeIds
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import transitions
 from bb.attention.state.agent_status import AgentStatus
+from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import digests, queries, turn_text
 from bb.attention.turns.offers import Session, offer_facts, offers_for
 from bb.kernel import clock
@@ -64,7 +74,9 @@ def _bind(replay: Replay, given: Any) -> dict[str, Any]:
     about = _object(given)
     names = {name: list(value) for name, value in about.items() if isinstance(value, list)}
     book, agent = replay.here.book, str(about.get("agent", ""))
-    return replay.do(lambda: configuration.bind(book, "user", agent, names, remove=about.get("remove") is True))
+    return replay.do(
+        lambda: configuration.bind(book, "user", agent, names, replay.now, remove=about.get("remove") is True)
+    )
 
 
 def _conversation(replay: Replay, given: Any) -> dict[str, Any]:
@@ -85,9 +97,14 @@ def _ingest(replay: Replay, given: Any) -> Any:
     lines = [envelopes.parse_line(raw, replay.now) for raw in (given if isinstance(given, list) else [given])]
     answers = []
     for line in in_sequence_order(lines, lambda each: each.counted):
-        decide = functools.partial(receiving.receive, replay.here.book, line, "svc:replay", replay.now)
+        decide = functools.partial(_received, replay.here.book, line, replay.now)
         answers.append(replay.do(decide))
     return answers if isinstance(given, list) else answers[0]
+
+
+def _received(book: AttentionState, line: envelopes.Line, now: int) -> Answer:
+    by = "svc:replay"
+    return confirmation_answers.receive_answer(book, line, by, now) or receiving.receive(book, line, by, now)
 
 
 def _receive(replay: Replay, given: Any) -> dict[str, Any]:
@@ -245,8 +262,10 @@ def _stop(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _audit(replay: Replay, given: Any) -> dict[str, Any]:
-    older = given.get("openOlder") if isinstance(given, dict) else None
-    return audit.audit(replay.here.book, replay.now, 200, replay.now - _span(older) if older else None)
+    about = given if isinstance(given, dict) else {}
+    older, limit = about.get("openOlder"), about.get("limit", 200)
+    since = replay.now - _span(older) if older else None
+    return audit.audit(replay.here.book, replay.now, limit, since, str(about.get("cursor", "")))
 
 
 def _outbox(replay: Replay, given: Any) -> Any:

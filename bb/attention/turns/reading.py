@@ -13,6 +13,7 @@ from bb.attention.judging.cases import (
     case_for_agent,
     current_message,
     find_message_or_none,
+    may_join,
     may_see,
     require_registered,
 )
@@ -51,7 +52,7 @@ def read(book: AttentionState, agent: str, window: Window, now: int) -> Answer:
     if window.event:
         around = case_for_agent(book, window.event, agent, now).known
         conversation, thread = around.conversation, thread or around.thread
-    if not book.conversation(conversation).admits(agent):
+    if not may_join(book, agent, book.conversation(conversation)):
         raise NoSuchEvent(f"there is no conversation {conversation[:80]!r}, or you may not see it")
     newest, is_cut = _newest(book, agent, in_window(f"{conversation} {thread}"), window)
     newest += [] if is_cut or window.before or window.after else _opening(book, agent, f"{conversation} {thread}")

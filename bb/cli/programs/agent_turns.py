@@ -216,7 +216,8 @@ class Turns:
             return
         is_kept = not self._report.guarded("the answer", lambda: self._answer(turn, end))
         self._tell(turn, "ended")
-        self._report.ended(turn.event, end.why, is_owed=is_kept or self._is_owed(turn))
+        is_owed = is_kept or self._is_owed(turn)
+        self._report.ended(turn.event, end.why, is_answered=self._has_spoken(turn), is_owed=is_owed)
 
     def _answer(self, turn: Turn, end: Ended) -> None:
         """Answer in the agent's name if it still has to answer: with its text, or by declining."""
@@ -262,8 +263,11 @@ class Turns:
     def _is_owed(self, turn: Turn) -> bool:
         return attaching.owed(self._at.book(), self._hosting.agent, turn.event)
 
+    def _has_spoken(self, turn: Turn) -> bool:
+        return attaching.has_spoken(self._at.book(), self._hosting.agent, turn.event)
+
     def _tell(self, turn: Turn, state: str) -> None:
         """Report the state of a turn to the host."""
-        has_spoken = state != "started" and attaching.has_spoken(self._at.book(), self._hosting.agent, turn.event)
+        has_spoken = state != "started" and self._has_spoken(turn)
         params = {"eventId": turn.event, "attempt": turn.attempt, "state": state, "outbound": has_spoken}
         self._report.guarded("the turn", lambda: self._hosting.turn(params))

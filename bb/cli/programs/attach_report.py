@@ -47,8 +47,9 @@ class Report:
         text = f"the agent ended with status {status}{words}; it is started again in {seconds:g} s"
         self.say("restarting", text, status=status, seconds=seconds, stderr=last)
 
-    def unreadable(self, reason: str) -> None:
-        self.say("unreadable", f"a line of the agent is ignored: {reason}", reason=reason)
+    def unreadable(self, reason: str, line: str) -> None:
+        shown = f": {quotation(line, LONGEST)}" if line else ""
+        self.say("unreadable", f"a line of the agent is ignored, because {reason}{shown}", reason=reason, line=line)
 
     # -- deliveries and turns
 
@@ -76,9 +77,10 @@ class Report:
     def declined(self, event: str) -> None:
         self.say("declined", f"the model refused, so {name(event)} is declined", eventId=event)
 
-    def ended(self, event: str, why: str, *, is_owed: bool) -> None:
-        rest = "; the message still needs an answer" if is_owed else ""
-        self.say("ended", f"the turn for {name(event)} has ended ({why}){rest}", eventId=event, why=why, owed=is_owed)
+    def ended(self, event: str, why: str, *, is_answered: bool, is_owed: bool) -> None:
+        rest = "; the message still needs an answer" if is_owed else "; it is answered" if is_answered else ""
+        text = f"the turn for {name(event)} has ended ({why}){rest}"
+        self.say("ended", text, eventId=event, why=why, answered=is_answered, owed=is_owed)
 
     def failed(self, event: str, why: str) -> None:
         self.say("failed", f"the turn for {name(event)} has failed: {why}", eventId=event, why=why)

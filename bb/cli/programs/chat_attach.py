@@ -23,9 +23,10 @@ from bb.cli.programs.attach_report import Report
 from bb.cli.programs.extras import with_source
 from bb.cli.programs.permissions import Permissions
 from bb.coordination.agents import callers
-from bb.kernel.errors import Refused, Usage
+from bb.kernel.errors import Busy, Refused, Usage
 from bb.kernel.escaping import name, quotation
-from bb.ops.attention import attaching
+from bb.kernel.record import Record
+from bb.ops.attention import attaching, connected
 from bb.ops.attention.ledger_watch import GLANCE, LedgerWatch
 from bb.ops.desk import desk as desks
 from bb.ops.desk.desk import Desk
@@ -39,24 +40,30 @@ LAST_TURN = 5.0  # seconds for the running turn to end when this program ends
 RESTS = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before an agent that has ended is started again
 AT_ONCE = 100  # blocks, lines and signals between two looks at the ledger
 MOST_UNREADABLE = 3  # lines that are reported
-INTERRUPTED = 130
+SIGNALS = {"SIGINT": 130, "SIGTERM": 0, "SIGHUP": 0}  # and the exit status that each gives
 
 NoAgentCommand = Usage.declare(
     "NO_AGENT_COMMAND", "`bb chat attach` needs the command of an agent", hint="`bb chat attach -- gemini --acp`"
+)
+AlreadyConnected = Busy.declare(
+    "HARNESS_CONNECTED",
+    "Another harness of this agent is connected, and gets its messages",
+    hint="end that one first: `bb chat attach`, `bb chat serve` or an editor's session in another terminal",
 )
 AgentKeepsEnding = Refused.declare(
     "AGENT_KEEPS_ENDING", "The agent's process ended again and again", hint="run the command without bb to see why"
 )
 
 
-class Options:
+class Options(Record):
     """What the caller chose."""
 
-    def __init__(
-        self, *, permissions: str, wake: str, lease: int | None, tools_only: bool, session: str, as_json: bool
-    ) -> None:
-        self.permissions, self.wake, self.lease, self.tools_only = permissions, wake, lease, tools_only
-        self.session, self.as_json = session, as_json
+    permissions: str
+    wake: str
+    lease: int | None  # seconds; None for that of the host
+    tools_only: bool
+    session: str
+    as_json: bool
 
 
 def run(words: Sequence[str] | None, agent: str | None, options: Options) -> int:
@@ -66,6 +73,8 @@ def run(words: Sequence[str] | None, agent: str | None, options: Options) -> int
     desk = desks.desk_here()
     desk.env = callers.without_session_variables(desk.env, keeps_own=True)
     who = desk.caller(agent)
+    if connected.is_connected(desk.ledger.path, who):
+        raise AlreadyConnected(f"another harness of {who} is connected, and gets its messages", agent_id=who)
     attachment = Attachment(desk, who, words, options)
     try:
         return attachment.run()
@@ -101,6 +110,7 @@ class Attachment:
         self._start_at = self._greets_by = 0.0
         self._ends, self._completed = 0, 0  # how often it ended since it last completed a turn
         self._unreadable = 0
+        self._is_told = False  # whether a signal has come
         self._status: int | None = None  # the exit status, once this program has to end
         if is_watched:
             threading.Thread(target=self._listen, daemon=True).start()
@@ -109,14 +119,23 @@ class Attachment:
 
     def run(self) -> int:
         """Run until a signal; the exit status."""
-        for number, status in ((signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 0)):
-            signal.signal(number, lambda *_, status=status: self._inbox.put((None, status)))
+        for signal_name, status in SIGNALS.items():
+            if hasattr(signal, signal_name):
+                number = getattr(signal, signal_name)
+                signal.signal(number, lambda *_, status=status: self._signalled(status))
         while self._status is None:
             self._start_if_due()
             self._take_all(self._patience())
             self._look()
         self._finish()
         return self._status
+
+    def _signalled(self, status: int) -> None:
+        """Tell the loop to end. The second signal ends the program at once, whatever the loop waits for."""
+        if self._is_told and self._process:
+            self._process.kill()
+        self._is_told = True
+        self._inbox.put((None, status))
 
     def _patience(self) -> float:
         dues = [due for due in (self._turns.due, self._watch.tick_at) if due is not None]
@@ -133,8 +152,6 @@ class Attachment:
 
     def _take(self, source: Any, what: Any) -> None:
         if source is None:
-            if self._status is not None and self._process:  # the second signal
-                self._process.kill()
             self._status = what
         elif isinstance(source, str):
             self._turns.sign()
@@ -152,9 +169,10 @@ class Attachment:
                 self._is_new = False
                 self._turns.collect()
             self._turns.go_on()
-        if self._process and not self._turns.is_running and time.monotonic() > self._greets_by:
+        is_late = time.monotonic() > self._greets_by
+        if self._process and is_late and not self._is_known:
             raise acp.NotAnAcpAgent(f"{name(self._words[0])} did not open a session within {GREETS_IN:g} seconds")
-        if self._turns.must_restart() and self._process:
+        if self._process and (is_late or self._turns.must_restart()):
             self._ended(self._process)
 
     # -- the agent's process
@@ -227,10 +245,10 @@ class Attachment:
             case TurnFailed():
                 self._permissions.forget()
                 self._turns.failed(event)
-            case Unreadable(reason=reason):
+            case Unreadable():
                 self._unreadable += 1
                 if self._unreadable <= MOST_UNREADABLE:
-                    self._report.unreadable(reason)
+                    self._report.unreadable(event.reason, event.line)
 
     def _decide(self, request: jsonrpc.Id, option: str | None) -> None:
         if self._client:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import IO, Any, TypeVar
 
-from bb.attention.facts import Arranged, AttentionFact
+from bb.attention.acts import confirmation_answers
+from bb.attention.facts import Answer, Arranged, AttentionFact, Refusal
 from bb.attention.incoming import receiving
 from bb.attention.messages import envelopes, messages
 from bb.attention.messages.message import Message, in_sequence_order
+from bb.attention.messages.redaction import redact
 from bb.attention.rehearsal.rehearsal import Rehearsal
-from bb.attention.state import threads
-from bb.attention.state.attention_state import Gathered
+from bb.attention.state import activity, threads
+from bb.attention.state.attention_state import AttentionState, Gathered
 from bb.attention.surfaces import SURFACES
-from bb.kernel import json_text
+from bb.kernel import clock, json_text
 from bb.kernel.errors import BbError, Usage
+from bb.kernel.escaping import harmless
 from bb.kernel.gc_pause import GcPause
 from bb.ledger.index.index import Index
 from bb.ledger.records.recordable import must_be_recordable
@@ -23,6 +27,7 @@ from bb.ledger.views import attention
 from bb.messaging.chat.principals import SERVICE
 from bb.ops.agent_params import Name
 from bb.ops.attention.attention_desk import C2aDesk
+from bb.ops.attention.set_aside import unprocessed
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
 from bb.ops.json_params import GroupId, Json
@@ -35,6 +40,8 @@ LONGEST_LINE = 1 << 20
 MOST_TOLD = 100  # lines whose result is part of the answer
 NATIVE, ENVELOPE = "c2a", "envelope"
 BRIDGE = f"{SERVICE}bridge"
+
+MOST_KEPT, LONGEST_REASON = 50, 200  # refusals of lines that are recorded within an hour, and their length
 
 NotALine = Usage.declare(
     "INVALID_LINE", "The line is not a JSON object", hint="pass one JSON object per line, as docs/surfaces.md shows"
@@ -68,7 +75,7 @@ def ingest(
     """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
 
     A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
-    then the command fails and lists the invalid ones.
+    then the command lists the invalid ones and fails with status 2. Do not import the valid ones again.
 
     Parameters:
         lines: The lines as a list of objects; read from stdin unless given.
@@ -85,7 +92,7 @@ def ingest(
         if lines is not None or headers or desk.stdin is None:
             raise invalid("--follow can only be used with lines on stdin that bring their own headers", "follow")
         return _line_by_line(at, how, desk.stdin, is_external=external)
-    took = _Taken(at, is_external=external)
+    took = _Taken(at, is_external=external, may_answer=not desk.env.get("BB_AGENT"))
     source = _given(lines, desk) if format in (NATIVE, ENVELOPE) and not secret_env else None
     if source is None:
         from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
@@ -95,13 +102,20 @@ def ingest(
     return took.answer()
 
 
+def take_from_harness(desk: Desk, lines: list[Any]) -> dict[str, Any]:
+    """Import lines that a harness brings. It speaks for an agent, so no line of it is the answer of a person."""
+    took = _Taken(C2aDesk(desk, desk.principal()), is_external=False, may_answer=False)
+    took.take_all(iter(lines), NATIVE)
+    return took.answer()
+
+
 def _line_by_line(at: C2aDesk, how: dict[str, Any], stdin: IO[bytes], *, is_external: bool) -> Iterator[dict[str, Any]]:
     """The answer to each line of STDIN."""
     from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
 
     while line := stdin.readline(payloads.LARGEST):
         if line.strip():
-            took = _Taken(at, is_external=is_external)
+            took = _Taken(at, is_external=is_external, may_answer=not at.desk.env.get("BB_AGENT"))
             is_native = how["format"] in (NATIVE, ENVELOPE) and not how["secret_env"]
             took.take_all(iter([line]) if is_native else payloads.lines_of(at.desk, how, {}, line), how["format"])
             yield took.result()
@@ -120,9 +134,11 @@ def _given(lines: Any, desk: Desk) -> Iterator[Any]:
 class _Taken:
     """The import: its results so far, batch by batch."""
 
-    def __init__(self, at: C2aDesk, *, is_external: bool) -> None:
+    def __init__(self, at: C2aDesk, *, is_external: bool, may_answer: bool) -> None:
         self._at = at
         self._is_external = is_external
+        self._may_answer = may_answer  # whether a line may be the person's answer to a request of an agent
+        self._kept = 0  # refusals that are recorded for the audit
         self._count = 0
         self.counts: dict[str, int] = {}
         self.told: list[dict[str, Any]] = []
@@ -153,19 +169,53 @@ class _Taken:
             answers: list[dict[str, Any]] = []
             for number, line in lines:
                 by = f"{SERVICE}{line.platform}" if _is_plain(line.platform) else BRIDGE
-                try:
-                    over.record(self._becoming_external(over, line, by), now)
-                    facts, answer = receiving.receive(over.book, line, by, now)
-                    _must_be_recordable(facts)
-                except BbError as refusal:
-                    self._refuse(number, refusal)
-                    continue
-                over.record(facts, now)
-                answers.append(answer)
+                taken = self._one(over, number, by, partial(self._receive, over, line, by, now), now)
+                answers += [taken] if taken is not None else []
             self._note(answers)
-            return [fact for _, _, fact in over.lines]
+            return [*(fact for _, _, fact in over.lines), *self._set_aside(over.book, now)]
 
         self._record(decide, now, is_empty=not lines)
+
+    def _receive(self, over: Rehearsal, line: envelopes.Line, by: str, now: int) -> Answer:
+        """What one line adds. It may be the person's answer to a request, if no agent brings it."""
+        external = self._becoming_external(over, line, by)
+        _must_be_recordable(external)
+        over.record(external, now)
+        answered = confirmation_answers.receive_answer(over.book, line, by, now) if self._may_answer else None
+        return answered or receiving.receive(over.book, line, by, now)
+
+    def _one(
+        self, over: Rehearsal, number: int, by: str, decide: Callable[[], Answer], now: int
+    ) -> dict[str, Any] | None:
+        """Take one line; None if it is set aside. Whatever is wrong with it, the other lines are taken."""
+        before = len(over.lines)
+        try:
+            facts, answer = decide()
+            _must_be_recordable(facts)
+            over.record(facts, now)
+        except BbError as refusal:
+            self._refuse(number, refusal, by)
+        except Exception as error:  # a line of a platform must not stop the others, not even by a bug of ours
+            self._refuse(number, unprocessed(error), by)
+        else:
+            return answer
+        del over.lines[before:]
+        return None
+
+    def _set_aside(self, book: AttentionState, now: int) -> list[AttentionFact]:
+        """The refusals to record for the audit: each reason once an hour, and not more than MOST_KEPT."""
+        known = {
+            (by, code, str(about.get("message"))) for by, code, about, ms in _recent(book) if ms > now - clock.HOUR
+        }
+        facts: list[AttentionFact] = []
+        for row in self.refused[self._kept :]:
+            message = redact(harmless(str(row["message"])))[:LONGEST_REASON]
+            by = row.get("by") or BRIDGE
+            if (by, row["code"], message) in known or len(known) >= MOST_KEPT:
+                continue
+            known.add((by, row["code"], message))
+            facts.append(Refusal(by, row["code"], {"message": message, "line": str(row["line"])}))
+        return facts
 
     def _becoming_external(self, over: Rehearsal, line: envelopes.Line, by: str) -> list[AttentionFact]:
         """What makes the conversation of LINE one in which a bridge posts, if it is told to and is none yet."""
@@ -183,16 +233,16 @@ class _Taken:
         def decide(index: Index) -> list[AttentionFact]:
             over = self._over(index, Gathered(index), now)
             for number, delivery in incoming:
-                try:
+
+                def delivered(delivery: Any = delivery) -> Answer:
                     agent = self._addressee(over, envelopes.parse_delivery(delivery, now).message)
                     facts, answer = from_hosts.receive_delivery(over.book, agent, delivery, BRIDGE, now)
-                    _must_be_recordable(facts)
-                except BbError as refusal:
-                    self._refuse(number, refusal)
-                    continue
-                over.record(facts, now)
-                self._note([{"eventId": delivery["eventId"], "type": envelopes.MESSAGE, "agent": agent, **answer}])
-            return [fact for _, _, fact in over.lines]
+                    about = {"eventId": delivery["eventId"], "type": envelopes.MESSAGE, "agent": agent}
+                    return facts, about | answer
+
+                if (taken := self._one(over, number, BRIDGE, delivered, now)) is not None:
+                    self._note([taken])
+            return [*(fact for _, _, fact in over.lines), *self._set_aside(over.book, now)]
 
         self._record(decide, now, is_empty=not incoming)
 
@@ -210,24 +260,26 @@ class _Taken:
         return Rehearsal(below, agents, lambda name: attention.event_data(store, name), "~")
 
     def _record(self, decide: Callable[[Index], list[AttentionFact]], now: int, *, is_empty: bool) -> None:
-        if not is_empty:
+        has_refused = len(self.refused) > self._kept
+        if not is_empty or (has_refused and self._at.store.exists):
             who = self._at.agent if self._at.desk.env.get("BB_AGENT") else "user"
             self._at.store.record(decide, by=who, now=now, author=lambda fact: str(getattr(fact, "by", who)))
+            self._kept = len(self.refused)
 
     def _read(self, raw: Iterable[Any], read: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
         """The valid lines, each with its number."""
         for line in raw:
             self._count += 1
             try:
-                if isinstance(line, BbError):  # an invalid payload
-                    raise line
                 yield self._count, read(_object(line))
             except BbError as refusal:
                 self._refuse(self._count, refusal)
+            except Exception as error:  # see `_one`
+                self._refuse(self._count, unprocessed(error))
 
-    def _refuse(self, number: int, refusal: BbError) -> None:
+    def _refuse(self, number: int, refusal: BbError, by: str = "") -> None:
         row = {"line": number, "code": refusal.code, "message": refusal.message, **refusal.details}
-        self.refused.append(row)
+        self.refused.append(row | ({"by": by} if by else {}))
 
     def _note(self, answers: list[dict[str, Any]]) -> None:
         for answer in answers:
@@ -255,6 +307,14 @@ class _Taken:
         return {"counts": self.counts, "events": self.told}
 
 
+def _recent(book: AttentionState) -> Iterator[tuple[str, str, dict[str, Any], int]]:
+    """The last recorded refusals: author, code, details and time."""
+    rows = book.states.newest_first(activity.NAME, activity.REFUSED.strip())
+    for _, _, state in islice(rows, MOST_KEPT):
+        by, code, about, ms = state["refused"][3]
+        yield by, code, about, ms
+
+
 def _must_be_recordable(facts: Iterable[AttentionFact]) -> None:
     """Refuse a line if one of its facts cannot be recorded. Otherwise that fact would stop the whole batch."""
     for fact in facts:
@@ -266,6 +326,8 @@ def _is_plain(platform: str) -> bool:
 
 
 def _object(raw: Any) -> Any:
+    if isinstance(raw, BbError):  # an invalid payload
+        raise raw
     if not isinstance(raw, bytes):
         return raw
     if len(raw) > LONGEST_LINE:

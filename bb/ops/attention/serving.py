@@ -85,6 +85,7 @@ class Hosting:
 
             self._at.act(decide)
             self.harness.note_sent(plan, now)
+        self.harness.forget(plan.settled)
         self.harness.note_nothing_due(now)
         return plan
 
@@ -201,8 +202,7 @@ class Hosting:
         """Accept lines from a platform, if the harness is a bridge."""
         if not isinstance(params.get("lines"), list):
             raise invalid("lines must be a list", "/lines")
-        answer: dict[str, Any] = ingest.ingest(self.desk, lines=params["lines"])
-        return answer
+        return ingest.take_from_harness(self.desk, params["lines"])
 
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Deliver again all messages that the harness has not accepted."""

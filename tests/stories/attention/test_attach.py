@@ -13,7 +13,10 @@ import pytest
 from tests.stories.attention.attach_support import AMBER, ANSWER, Attached, line
 from tests.waiting import until
 
-SENT = ["chat", {"tool": "send_message", "arguments": {"inReplyTo": "github:m1", "content": "By tool.", "visibility": "dm"}}]
+SENT = [
+    "chat",
+    {"tool": "send_message", "arguments": {"inReplyTo": "github:m1", "content": "By tool.", "visibility": "dm"}},
+]
 SENT[1]["arguments"] |= {"directedness": "to_other", "idempotencyKey": "k1"}  # type: ignore[index]
 PERMISSION = {
     "toolCall": {"toolCallId": "c1", "title": "rm -rf build", "kind": "execute"},
@@ -24,6 +27,9 @@ PERMISSION = {
     ],
 }
 ONCE, NO, GONE = [{"outcome": "selected", "optionId": option} for option in ("once", "no")] + [{"outcome": "cancelled"}]
+
+
+ANOTHER = {"id": "bo-k"}  # a person who is not talking with the agent
 
 
 def channel(event: str, text: str, *mentions: str, **more: Any) -> dict[str, Any]:
@@ -49,7 +55,13 @@ def test_a_message_that_must_be_answered_wakes_the_idle_agent_and_its_text_is_th
     attached.says("m1")
 
     assert attached.until("answered")["eventId"] == "github:m1"
-    assert attached.until("ended") == {"event": "ended", "eventId": "github:m1", "why": "end_turn", "owed": False}
+    assert attached.until("ended") == {
+        "event": "ended",
+        "eventId": "github:m1",
+        "why": "end_turn",
+        "answered": True,
+        "owed": False,
+    }
     assert attached.steps("github:m1") == ["decided", "offered", "accepted", "started", "answered", "ended"]
     assert attached.answers() == ["It is green."], "what it wrote before its last tool call is no answer"
     assert attached.stop(signal.SIGINT)[0] == 130
@@ -146,7 +158,9 @@ def test_what_it_need_not_answer_waits_for_the_next_prompt(attached: Attached):
     )
     attached.until("ended", eventId="github:c1")
 
-    attached.ingest(channel("c2", "fine here", conversation={"id": "C1", "kind": "channel", "threadId": "T"}))
+    attached.ingest(
+        channel("c2", "fine here", author=ANOTHER, conversation={"id": "C1", "kind": "channel", "threadId": "T"})
+    )
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is False
     attached.says("m1")
     attached.until("ended", eventId="github:m1")
@@ -164,7 +178,7 @@ def test_with_wake_may_it_gets_a_turn(attached: Attached):
     attached.ingest(channel("c1", "@amber is it green?", "amber", conversation=where))
     attached.until("ended", eventId="github:c1")
 
-    attached.ingest(channel("c2", "fine here", conversation=where))
+    attached.ingest(channel("c2", "fine here", author=ANOTHER, conversation=where))
 
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is True
     attached.until("ended", eventId="github:c2")
@@ -524,10 +538,24 @@ def test_no_command(attached: Attached):
     assert (found.status, found.code) == (2, "NO_AGENT_COMMAND")
 
 
-def test_an_agent_that_is_not_registered(attached: Attached):
-    found = attached.repo.json("chat", "attach", "--agent", "blue-heron", "--", "true")
+def test_an_agent_that_has_a_harness_gets_no_second_one(attached: Attached):
+    attached.script(ANSWER)
+    attached.attach()
+    attached.says("m1")
+    attached.until("ended")
 
-    assert found.status == 3
+    found = attached.repo.bb("chat", "attach", "--json", "--agent", AMBER, "--", "true")
+
+    assert (found.status, found.code) == (6, "HARNESS_CONNECTED")
+    attached.stop(signal.SIGKILL)
+    again = attached.repo.bb("chat", "attach", "--json", "--agent", AMBER, "--", "true")
+    assert "NOT_AN_ACP_AGENT" in again.out, "the mark of a process ends with it"
+
+
+def test_an_agent_that_is_not_registered(attached: Attached):
+    found = attached.repo.bb("chat", "attach", "--json", "--agent", "blue-heron", "--", "true")
+
+    assert (found.status, found.code) == (3, "UNKNOWN_AGENT")
 
 
 @pytest.mark.parametrize(

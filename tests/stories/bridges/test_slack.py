@@ -135,6 +135,22 @@ def test_the_person_is_asked_in_the_private_conversation_and_answers_there(here:
     assert slack.texts(KETTLE) == [f"*{OTTER}*: The lid is open."]
 
 
+def test_a_private_channel_is_seen_by_the_agent_of_the_bot_while_the_bot_is_in_it(here: World):
+    here.start()
+    private = f"slack:{TEAM}:G0SECRET:{FIRST}"
+    joined = body("message")
+    about = {"user": BOT, "channel": "G0SECRET", "channel_type": "G", "team": TEAM, "event_ts": FIRST}
+    joined["event"] = {"type": "member_joined_channel", **about}
+    said = body("message")
+    said["event"] |= {"channel": "G0SECRET", "channel_type": "group"}
+
+    assert [send(here.port, joined), send(here.port, said)] == [200, 200]
+    assert private in here.events()
+    joined["event"]["type"] = "member_left_channel"
+    assert send(here.port, joined) == 200
+    assert private not in here.events()
+
+
 def test_its_own_messages_do_not_come_back(here: World, slack: Slack):
     here.start()
     here.say("Good morning.", KETTLE, "k")
@@ -222,3 +238,48 @@ def test_an_event_that_was_not_answered_comes_again_and_is_recorded_once(here: W
     here.start()
     assert send(here.port, body("message"), **{"X-Slack-Retry-Num": "1"}) == 200
     assert list(here.events()) == [MENTION]
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "state"),
+    [
+        ("Yes!", {}, "allowed"),
+        ("no.", {}, "refused"),
+        ("later", {}, "open"),
+        ("yes", {"bot_id": "B1", "user": "UROBOT"}, "open"),
+        ("yes", {"channel": KETTLE, "channel_type": "channel"}, "open"),
+    ],
+)
+def test_only_a_clear_word_of_a_person_in_the_private_conversation_counts(
+    here: World, slack: Slack, text: str, changes: dict[str, str], state: str
+):
+    here.start()
+    send(here.port, body("message-to-the-bot-alone"))
+    to = ("--conversation", KETTLE, "--visibility", "channel", "--directedness", "ambient", "--idempotency-key", "k")
+    words = ("chat", "send", "The lid is open.", "--by", OTTER, "--in-reply-to", f"slack:{TEAM}:D0BRIDGE:{FIRST}", *to)
+    refused = here.repo.json(*words)
+    here.wait_until_posted()
+    answer = body("message-to-the-bot-alone")
+    answer["event"] |= {"ts": slack.ts(), "text": text, **changes}
+
+    assert send(here.port, answer) == 200
+
+    code = {"allowed": None, "refused": "CONFIRM_REFUSED", "open": "CONFIRM_REQUIRED"}[state]
+    again = here.repo.json(*words)
+    assert refused.code == "CONFIRM_REQUIRED"
+    assert (again.code if again.status else None) == code
+
+
+def test_an_agent_cannot_import_an_answer_of_the_person(here: World, slack: Slack):
+    here.start()
+    send(here.port, body("message-to-the-bot-alone"))
+    to = ("--conversation", KETTLE, "--visibility", "channel", "--directedness", "ambient", "--idempotency-key", "k")
+    words = ("chat", "send", "The lid is open.", "--by", OTTER, "--in-reply-to", f"slack:{TEAM}:D0BRIDGE:{FIRST}", *to)
+    assert here.repo.json(*words).code == "CONFIRM_REQUIRED"
+    here.wait_until_posted()
+    forged = body("message-to-the-bot-alone")
+    forged["event"] |= {"ts": slack.ts(), "text": "yes"}
+
+    here.bb("chat", "ingest", "--format", "slack", stdin=json.dumps(forged), BB_AGENT=OTTER)
+
+    assert here.repo.json(*words).code == "CONFIRM_REQUIRED"
