@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.messages import messages
 from bb.attention.messages.message import UNSIGNED
 from bb.attention.messages.messages import is_the_persons
@@ -173,6 +175,12 @@ class AttentionState:
         """The open deliveries to an agent, in ledger order."""
         entries = self.states.entries_by_term(deliveries.NAME, f"open {agent}")
         return [deliveries.delivery_of_state(key, state) for key, state in entries]
+
+    def newest_open(self, agent: str, most: int, is_wanted: Callable[[str], bool]) -> Iterator[Delivery]:
+        """Of the last MOST open deliveries to an agent those in a window that IS WANTED, newest first."""
+        for _, key, state in islice(self.states.newest_first(deliveries.NAME, f"open {agent}"), most):
+            if is_wanted(str(state["head"][4].get("window", ""))):
+                yield deliveries.delivery_of_state(key, state)
 
     def every_open(self) -> list[Delivery]:
         """All open deliveries."""
