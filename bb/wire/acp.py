@@ -138,7 +138,7 @@ def agent(result: Any) -> Agent:
 
 def needs_login(of: Agent, words: Iterable[str]) -> Exception:
     """The refusal of an agent that is not logged in. WORDS are the command that started it."""
-    command = " ".join(words)
+    command = " ".join(map(name, words))
     how = [_login(method, command) for method in of.auth]
     hint = f"log in once, then attach again: {'; or '.join(how)}" if how else f"run `{command}` once to log in"
     return AgentNeedsLogin(f"{of.title} needs a login", hint=hint, methods=[method.id for method in of.auth])
@@ -146,7 +146,7 @@ def needs_login(of: Agent, words: Iterable[str]) -> Exception:
 
 def _login(method: AuthMethod, command: str) -> str:
     about = f" ({quotation(method.about, LONGEST)})" if method.about else ""
-    run = f": `{' '.join((command, *method.arguments))}`" if method.arguments else ""
+    run = f": `{' '.join((command, *map(name, method.arguments)))}`" if method.arguments else ""
     return f"{name(method.name or method.id, LONGEST)}{about}{run}"
 
 

@@ -18,6 +18,7 @@ from bb.wire.jsonrpc import Answer, Id, Invalid, Notification, Request
 
 NEW, GREETING, OPENING, IDLE, PROMPTING, CANCELLING = "new", "greeting", "opening", "idle", "prompting", "cancelling"
 BUSY = (PROMPTING, CANCELLING)
+SHOWN = 100  # bytes of a line that is no message
 MOST_TEXT = 200_000  # characters of a turn's text that are kept
 MESSAGE, THOUGHT, CALL, CALL_UPDATE = "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"
 
@@ -62,6 +63,7 @@ class Unreadable(Record):
     """A line of the agent is no message."""
 
     reason: str
+    line: str  # its beginning
 
 
 Event = Ready | Worked | Asked | Ended | TurnFailed | Unreadable
@@ -136,7 +138,7 @@ class AcpClient:
             case Request():
                 yield from self._requested(message)
             case Invalid():
-                yield Unreadable(message.reason)
+                yield Unreadable(message.reason, (line or b"")[:SHOWN].decode("utf-8", "replace"))
 
     def _answered(self, answer: Answer) -> Iterator[Event]:
         number, method = self._waits

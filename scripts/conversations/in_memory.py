@@ -50,7 +50,9 @@ class InMemory:
             self._agents[agent.id] = AgentStatus("builder", is_live=not agent.is_away)
         for agent in conversation.agents:
             bound = _bindings(names, agent)
-            self._do(functools.partial(configuration.bind, self.book(), "user", agent.id, bound, remove=False))
+            self._do(
+                functools.partial(configuration.bind, self.book(), "user", agent.id, bound, self._now, remove=False)
+            )
             if not agent.is_away:
                 harness = Harness(agent.id, Capabilities(ALL))
                 self._ledger.record(begin_facts(self.book(), harness, "", now), now)
@@ -85,6 +87,7 @@ class InMemory:
             plan = updates.plan(harness, self.book(), self._now, "seed")
             self._ledger.record(plan.facts, self._now)
             harness.note_sent(plan, self._now)
+            harness.forget(plan.settled)
             for deliver in plan.delivers:
                 self._ledger.record(acceptance_facts(self.book(), harness, deliver.handed), self._now)
                 harness.take(deliver.handed)

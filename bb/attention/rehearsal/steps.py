@@ -74,7 +74,9 @@ def _bind(replay: Replay, given: Any) -> dict[str, Any]:
     about = _object(given)
     names = {name: list(value) for name, value in about.items() if isinstance(value, list)}
     book, agent = replay.here.book, str(about.get("agent", ""))
-    return replay.do(lambda: configuration.bind(book, "user", agent, names, remove=about.get("remove") is True))
+    return replay.do(
+        lambda: configuration.bind(book, "user", agent, names, replay.now, remove=about.get("remove") is True)
+    )
 
 
 def _conversation(replay: Replay, given: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from bb.attention.state.directory import Binding, Directory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
-    from typing import Any
+    from typing import Any, TypeVar
 
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.confirmations import Request
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from bb.attention.state.ports import People, States
     from bb.attention.state.threads import Thread
     from bb.attention.state.tuning import Tuning
+
+    T = TypeVar("T")
+
+
+MOST_REMEMBERED = 64
 
 
 class AttentionState:
@@ -46,6 +51,7 @@ class AttentionState:
         self._tuning: Tuning | None = None
         self._conversations: dict[str, Conversation] = {}
         self._bindings: dict[str, Binding] = {}
+        self._read: dict[tuple[str, str], tuple[Any, Any]] = {}  # of the last states: the state, and what it says
 
     def forget_settings(self) -> None:
         """Read settings again, because one of them has changed."""
@@ -89,11 +95,24 @@ class AttentionState:
 
     def thread(self, window: str) -> Thread:
         """A thread so far."""
-        return threads.thread(self.states.state(threads.NAME, window))
+        return self._folded(threads.NAME, window, threads.thread)
 
     def message(self, event: str) -> MessageHead | None:
         """The message with the id EVENT; None if it is unknown."""
-        return messages.message_of_state(event, self.states.state(messages.NAME, event))
+        return self._folded(messages.NAME, event, lambda state: messages.message_of_state(event, state))
+
+    def _folded(self, fold: str, key: str, read: Callable[[Any], T]) -> T:
+        """What READ makes of a state. One message is decided with several looks at the same states."""
+        state = self.states.state(fold, key)
+        before = self._read.get((fold, key))
+        if before is not None and before[0] is state:
+            found: T = before[1]
+            return found
+        if len(self._read) >= MOST_REMEMBERED:
+            self._read.clear()
+        found = read(state)
+        self._read[fold, key] = (state, found)
+        return found
 
     def message_by_native_id(self, native: str) -> MessageHead | None:
         """The message of a platform that has the id NATIVE there; None if there is none, or if several platforms have
@@ -149,7 +168,7 @@ class AttentionState:
     def _over(self, states: States) -> AttentionState:
         """The same book over other states."""
         copy = object.__new__(AttentionState)
-        copy.__dict__.update(self.__dict__, states=states)
+        copy.__dict__.update(self.__dict__, states=states, _read={})
         return copy
 
     def open_for(self, agent: str) -> list[Delivery]:

@@ -47,8 +47,9 @@ class Report:
         text = f"the agent ended with status {status}{words}; it is started again in {seconds:g} s"
         self.say("restarting", text, status=status, seconds=seconds, stderr=last)
 
-    def unreadable(self, reason: str) -> None:
-        self.say("unreadable", f"a line of the agent is ignored: {reason}", reason=reason)
+    def unreadable(self, reason: str, line: str) -> None:
+        shown = f": {quotation(line, LONGEST)}" if line else ""
+        self.say("unreadable", f"a line of the agent is ignored, because {reason}{shown}", reason=reason, line=line)
 
     # -- deliveries and turns
 

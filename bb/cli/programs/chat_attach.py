@@ -25,6 +25,7 @@ from bb.cli.programs.permissions import Permissions
 from bb.coordination.agents import callers
 from bb.kernel.errors import Busy, Refused, Usage
 from bb.kernel.escaping import name, quotation
+from bb.kernel.record import Record
 from bb.ops.attention import attaching, connected
 from bb.ops.attention.ledger_watch import GLANCE, LedgerWatch
 from bb.ops.desk import desk as desks
@@ -54,14 +55,15 @@ AgentKeepsEnding = Refused.declare(
 )
 
 
-class Options:
+class Options(Record):
     """What the caller chose."""
 
-    def __init__(
-        self, *, permissions: str, wake: str, lease: int | None, tools_only: bool, session: str, as_json: bool
-    ) -> None:
-        self.permissions, self.wake, self.lease, self.tools_only = permissions, wake, lease, tools_only
-        self.session, self.as_json = session, as_json
+    permissions: str
+    wake: str
+    lease: int | None  # seconds; None for that of the host
+    tools_only: bool
+    session: str
+    as_json: bool
 
 
 def run(words: Sequence[str] | None, agent: str | None, options: Options) -> int:
@@ -108,6 +110,7 @@ class Attachment:
         self._start_at = self._greets_by = 0.0
         self._ends, self._completed = 0, 0  # how often it ended since it last completed a turn
         self._unreadable = 0
+        self._is_told = False  # whether a signal has come
         self._status: int | None = None  # the exit status, once this program has to end
         if is_watched:
             threading.Thread(target=self._listen, daemon=True).start()
@@ -119,13 +122,20 @@ class Attachment:
         for signal_name, status in SIGNALS.items():
             if hasattr(signal, signal_name):
                 number = getattr(signal, signal_name)
-                signal.signal(number, lambda *_, status=status: self._inbox.put((None, status)))
+                signal.signal(number, lambda *_, status=status: self._signalled(status))
         while self._status is None:
             self._start_if_due()
             self._take_all(self._patience())
             self._look()
         self._finish()
         return self._status
+
+    def _signalled(self, status: int) -> None:
+        """Tell the loop to end. The second signal ends the program at once, whatever the loop waits for."""
+        if self._is_told and self._process:
+            self._process.kill()
+        self._is_told = True
+        self._inbox.put((None, status))
 
     def _patience(self) -> float:
         dues = [due for due in (self._turns.due, self._watch.tick_at) if due is not None]
@@ -142,8 +152,6 @@ class Attachment:
 
     def _take(self, source: Any, what: Any) -> None:
         if source is None:
-            if self._status is not None and self._process:  # the second signal
-                self._process.kill()
             self._status = what
         elif isinstance(source, str):
             self._turns.sign()
@@ -161,9 +169,10 @@ class Attachment:
                 self._is_new = False
                 self._turns.collect()
             self._turns.go_on()
-        if self._process and not self._turns.is_running and time.monotonic() > self._greets_by:
+        is_late = time.monotonic() > self._greets_by
+        if self._process and is_late and not self._is_known:
             raise acp.NotAnAcpAgent(f"{name(self._words[0])} did not open a session within {GREETS_IN:g} seconds")
-        if self._turns.must_restart() and self._process:
+        if self._process and (is_late or self._turns.must_restart()):
             self._ended(self._process)
 
     # -- the agent's process
@@ -236,10 +245,10 @@ class Attachment:
             case TurnFailed():
                 self._permissions.forget()
                 self._turns.failed(event)
-            case Unreadable(reason=reason):
+            case Unreadable():
                 self._unreadable += 1
                 if self._unreadable <= MOST_UNREADABLE:
-                    self._report.unreadable(reason)
+                    self._report.unreadable(event.reason, event.line)
 
     def _decide(self, request: jsonrpc.Id, option: str | None) -> None:
         if self._client:

@@ -111,9 +111,19 @@ NAMES = {
 def bound(found: Foreign) -> list[str]:
     """The platform names of agents, and the streams and threads that they own."""
     if "bindings" not in found:
-        return _binding(found)
+        return [*_binding(found), *_before_bind(found)]
     empty = f"No agents are registered. {whole('`bb agent register --name NAME --role ROLE`')} adds an agent."
     return [line for binding in found["bindings"] for line in _binding(binding)] or [empty]
+
+
+def _before_bind(found: Foreign) -> list[str]:
+    """How many messages already used a name that was bound just now, and the next command."""
+    if not (earlier := found.get("beforeBind")):
+        return []
+    count, age = int(earlier["count"]), styling.span(int(earlier["oldestAgeMs"]) // 1000)
+    messages = f"{count} message{'' if count == 1 else 's'} named {found['agent']} before; the oldest is {age} old"
+    command = whole(f"bb chat knocks --agent {shell_word(found['agent'])}")
+    return [f"  {messages}", f"-> {command} lists them"]
 
 
 def _binding(each: Foreign) -> list[str]:

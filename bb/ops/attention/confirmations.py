@@ -1,4 +1,4 @@
-"""What agents ask the person to allow (C2A): private content that they want to show to more people.
+"""What agents ask the person to allow (C2A): showing private content to more people, and running a program's tools.
 
 `answer` is for every face that has the person's word: the command line, the web page, a dialog of a host. It trusts its
 caller, so a face that can be used by an agent asks `signs_of_life.person` first.
@@ -44,7 +44,8 @@ def open_requests(at: C2aDesk) -> list[dict[str, Any]]:
     examples=("bb chat confirmations", "bb chat confirmations --json"),
 )
 def listed(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
-    """List what agents ask the person to allow: messages that would show private content to more people."""
+    """List what agents ask the person to allow: messages that would show private content to more people, and tools that
+    programs of `bb chat attach` want to run."""
     return {"confirmations": open_requests(C2aDesk(desk, PERSON, group_id))}
 
 
@@ -61,11 +62,11 @@ def confirm(
     agent: AsPerson | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Allow a message that would show private content to more people. Only the person may do this.
+    """Allow what an agent asks for: to show private content to more people, or to run a tool. Only the person may.
 
-    The agent is notified and sends the same message again; any other message needs a request of its own. A request and
-    the permission for it are valid for a day. Refused with PERSON_ONLY if BB_AGENT names an agent, unless --agent user
-    confirms that you are the person.
+    An agent is notified and sends the same message again; any other message needs a request of its own. A program runs
+    the tool once. A request and the permission for it are valid for a day. Refused with PERSON_ONLY if BB_AGENT names
+    an agent, unless --agent user confirms that you are the person.
 
     Parameters:
         refuse: Refuse it. The agent is told.

@@ -29,6 +29,9 @@ PERMISSION = {
 ONCE, NO, GONE = [{"outcome": "selected", "optionId": option} for option in ("once", "no")] + [{"outcome": "cancelled"}]
 
 
+ANOTHER = {"id": "bo-k"}  # a person who is not talking with the agent
+
+
 def channel(event: str, text: str, *mentions: str, **more: Any) -> dict[str, Any]:
     return line(event, text, {"id": "C1", "kind": "channel"}, target={"mentions": list(mentions)}, **more)
 
@@ -155,7 +158,9 @@ def test_what_it_need_not_answer_waits_for_the_next_prompt(attached: Attached):
     )
     attached.until("ended", eventId="github:c1")
 
-    attached.ingest(channel("c2", "fine here", conversation={"id": "C1", "kind": "channel", "threadId": "T"}))
+    attached.ingest(
+        channel("c2", "fine here", author=ANOTHER, conversation={"id": "C1", "kind": "channel", "threadId": "T"})
+    )
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is False
     attached.says("m1")
     attached.until("ended", eventId="github:m1")
@@ -173,7 +178,7 @@ def test_with_wake_may_it_gets_a_turn(attached: Attached):
     attached.ingest(channel("c1", "@amber is it green?", "amber", conversation=where))
     attached.until("ended", eventId="github:c1")
 
-    attached.ingest(channel("c2", "fine here", conversation=where))
+    attached.ingest(channel("c2", "fine here", author=ANOTHER, conversation=where))
 
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is True
     attached.until("ended", eventId="github:c2")

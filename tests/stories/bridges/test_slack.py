@@ -135,6 +135,22 @@ def test_the_person_is_asked_in_the_private_conversation_and_answers_there(here:
     assert slack.texts(KETTLE) == [f"*{OTTER}*: The lid is open."]
 
 
+def test_a_private_channel_is_seen_by_the_agent_of_the_bot_while_the_bot_is_in_it(here: World):
+    here.start()
+    private = f"slack:{TEAM}:G0SECRET:{FIRST}"
+    joined = body("message")
+    about = {"user": BOT, "channel": "G0SECRET", "channel_type": "G", "team": TEAM, "event_ts": FIRST}
+    joined["event"] = {"type": "member_joined_channel", **about}
+    said = body("message")
+    said["event"] |= {"channel": "G0SECRET", "channel_type": "group"}
+
+    assert [send(here.port, joined), send(here.port, said)] == [200, 200]
+    assert private in here.events()
+    joined["event"]["type"] = "member_left_channel"
+    assert send(here.port, joined) == 200
+    assert private not in here.events()
+
+
 def test_its_own_messages_do_not_come_back(here: World, slack: Slack):
     here.start()
     here.say("Good morning.", KETTLE, "k")
