@@ -351,9 +351,8 @@ def test_no_line_of_history_breaks_anything(facts: list[AttentionFact]):
     for key, state in memory.states(messages.NAME):
         known = messages.message_of_state(key, state)
         if known:
-            event_row(
-                book, known, standing(book.delivery(key, AMBER) or Delivery(key, AMBER), Claim(key), 0, book.tuning), 0
-            )
+            delivery = book.delivery(key, AMBER) or Delivery(key, AMBER)
+            event_row(book, AMBER, known, standing(delivery, Claim(key), 0, book.tuning), 0)
     for key, _ in memory.states(deliveries.NAME):
         event, _, agent = key.rpartition(" ")
         book.delivery(event, agent)
