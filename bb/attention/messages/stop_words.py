@@ -12,6 +12,7 @@ from bb.attention.messages.mentions import unquoted
 from bb.kernel.record import Record
 
 LONGEST, MOST_WORDS = 300, 7  # characters of the text, and words of the order itself
+BEGINNING = 120  # characters in which the order must begin
 
 # word -> why it is here. An entry with a space is two words. Words that are also nouns or prepositions need a reason.
 WORDS = {
@@ -59,6 +60,7 @@ WORDS = {
     "중지": "Korean",
     "취소": "Korean: `cancel`",
 }
+BEGINNINGS = frozenset(word.split()[0] for word in WORDS)
 # Words that may come before an order.
 BEFORE = frozenset(
     "no nope wait oh hey hi ok okay please pls bitte nein non s'il por favor everyone all guys".split()  # noqa: SIM905
@@ -71,7 +73,7 @@ AFTER = frozenset(
 )
 # Words that make something else of `stop`: stop by, stop over, stop in, stop at the shop.
 OTHERWISE = frozenset("by over in off short and or for on if when being".split())  # noqa: SIM905
-QUOTES = tuple("\"'“„«‘`>")
+QUOTES = tuple("\"'“„«‘")
 ENDS = ".!;,\n…。！、"
 ASKING = "?？؟"
 
@@ -89,8 +91,10 @@ class StopOrder(Record):
 
 def stop_order(text: str) -> StopOrder | None:
     """The order that TEXT gives; None if it gives none."""
+    if len(text) > LONGEST:
+        return None
     said = unquoted(text).strip()
-    if not said or len(said) > LONGEST or text.lstrip().startswith(QUOTES):
+    if said.startswith(QUOTES) or not _may_begin_with_one(said):
         return None
     words, is_question = _first_sentence(said)
     while words and (words[0] in BEFORE or words[0].startswith(("@", "<@", "<!"))):
@@ -99,6 +103,15 @@ def stop_order(text: str) -> StopOrder | None:
     if rest is None or is_question or len(words) > MOST_WORDS or (rest and rest[0] in OTHERWISE):
         return None
     return StopOrder(tuple(word for word in rest if word not in AFTER and not word.startswith(("@", "<@"))))
+
+
+def _may_begin_with_one(said: str) -> bool:
+    """Whether the first word that is no call begins an order. Almost every message is settled by this."""
+    for token in said[:BEGINNING].casefold().split():
+        word = _bare(token)
+        if word and word not in BEFORE and not word.startswith(("@", "<@", "<!")):
+            return word in BEGINNINGS
+    return False
 
 
 def _first_sentence(said: str) -> tuple[list[str], bool]:
