@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bb.attention.facts import Refusal
 from bb.kernel.errors import BbError, Busy, Conflict, NotFound, Refused, Usage
 
 PolicyForbids = Refused.declare(
@@ -149,9 +148,3 @@ NUMBERS = {
     "CONFIRM_REFUSED": -32070,
     "STALE_CONTENT": -32067,
 }
-
-
-def refusal_fact(who: str, refusal: BbError) -> Refusal:
-    """The fact that records a refusal."""
-    about = {name: value for name, value in refusal.details.items() if isinstance(value, str)}
-    return Refusal(who, refusal.code, about)

@@ -36,6 +36,7 @@ NO_REPLY = "no_reply_wanted"  # its author asks for no answer
 OWNED_THREAD, OWNED_STREAM, OWNED_WORK = "owned_thread", "owned_stream", "owned_work_changed"
 ADDRESSED_TO_OTHER, AGENT_CHATTER, UNADDRESSED = "addressed_to_other", "agent_chatter", "unaddressed"
 STATUS_BROADCAST, TOOL_OUTPUT, UNBOUND = "status_broadcast", "tool_output", "unbound"
+BEFORE_BIND = "before_bind"
 ESCALATED, REACTION, CLAIM_LOST, SEND_FAILED = "escalated", "reaction", "claim_lost", "send_failed"
 CONFIRMATION = "confirmation"
 

@@ -82,6 +82,7 @@ def latencies(repository: str, bb: Sequence[str], agent: str, among: str, runs: 
             timed("one message taken in", began)
             event = _delivered(session)
             timed("mention to turn", began)
+            session.ask("ping", {})  # so that the acceptance of the delivery is recorded
             began = time.perf_counter()
             session.ask("tools/call", {"name": "chat.send_message", "arguments": _answer(event, number)})
             timed("one answer sent", began)
@@ -89,14 +90,16 @@ def latencies(repository: str, bb: Sequence[str], agent: str, among: str, runs: 
             began = time.perf_counter()
             op = catalogue.find("chat.ingest")
             op.run(desk, catalogue.bind(op, {"lines": [_line(agent, f"there-{number}")]}, is_typed=True))
-            _delivered(session)
+            event = _delivered(session)
             timed("mention to turn, taken in by another process", began)
             desk.close()
+            session.ask("tools/call", {"name": "chat.send_message", "arguments": _answer(event, number)})
             if number < SLOW:
                 began = time.perf_counter()
                 bridge.ask("chat/ingest", {"lines": [_line(agent, f"chat-{number}", "slack")]})
-                _delivered(session)
+                event = _delivered(session)
                 timed("question on Slack to turn, beyond the compose window", began + Tuning().settle_ms / 1000)
+                session.ask("tools/call", {"name": "chat.send_message", "arguments": _answer(event, number)})
         bridge.close()
         session.close()
     budgets = {"one message taken in": 10, "one answer sent": 10}
@@ -128,7 +131,7 @@ def _line(agent: str, number: str, form: str = "github") -> dict[str, Any]:
 
 
 def _answer(event: str, number: int) -> dict[str, Any]:
-    said = {"content": "It is done.", "inReplyTo": event, "idempotencyKey": f"k{number}"}
+    said = {"content": "It is done.", "inReplyTo": event, "idempotencyKey": f"{event} {number}"}
     return said | {"visibility": "channel", "directedness": "to_other"}
 
 

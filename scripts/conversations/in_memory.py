@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from bb.attention.acts import configuration, outbox, tools
+from bb.attention.acts.refusal_records import refusal_fact
 from bb.attention.acts.timers import tick
 from bb.attention.facts import Moved
 from bb.attention.harness import updates
@@ -14,7 +15,7 @@ from bb.attention.harness.session import Harness, acceptance_facts, begin_facts
 from bb.attention.incoming import receiving
 from bb.attention.messages import envelopes
 from bb.attention.messages.message import in_sequence_order
-from bb.attention.refusals import NUMBERS, refusal_fact
+from bb.attention.refusals import NUMBERS
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.state import transitions
 from bb.attention.state.agent_status import AgentStatus
@@ -49,7 +50,9 @@ class InMemory:
             self._agents[agent.id] = AgentStatus("builder", is_live=not agent.is_away)
         for agent in conversation.agents:
             bound = _bindings(names, agent)
-            self._do(functools.partial(configuration.bind, self.book(), "user", agent.id, bound, remove=False))
+            self._do(
+                functools.partial(configuration.bind, self.book(), "user", agent.id, bound, self._now, remove=False)
+            )
             if not agent.is_away:
                 harness = Harness(agent.id, Capabilities(ALL))
                 self._ledger.record(begin_facts(self.book(), harness, "", now), now)
@@ -84,6 +87,7 @@ class InMemory:
             plan = updates.plan(harness, self.book(), self._now, "seed")
             self._ledger.record(plan.facts, self._now)
             harness.note_sent(plan, self._now)
+            harness.forget(plan.settled)
             for deliver in plan.delivers:
                 self._ledger.record(acceptance_facts(self.book(), harness, deliver.handed), self._now)
                 harness.take(deliver.handed)

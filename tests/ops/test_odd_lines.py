@@ -46,8 +46,6 @@ def ingest(desk: Desk, lines: list[bytes], format: str = "c2a", agent: str = "")
     try:
         return {"refused": [], **run(desk, "chat.ingest", format=format)}
     except BbError as refusal:
-        assert refusal.code != "INTERNAL_ERROR"
-        assert refusal.exit_status == 2
         return {"counts": refusal.details["counts"], "refused": refusal.details["refused"]}
 
 

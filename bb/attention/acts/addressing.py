@@ -71,9 +71,9 @@ def near_agent(book: AttentionState, name: str, platform: str) -> str:
     names = {agent.casefold(): agent for agent in book.agents}
     for agent, binding in book.directory.bindings.items():
         on_platform = [handle.partition(":")[2] for handle in binding.handles if handle.startswith(f"{platform}:")]
-        names |= {own.casefold(): f"{own} ({agent})" for own in on_platform}
+        names |= dict(zip(map(str.casefold, on_platform), (f"{own} ({agent})" for own in on_platform), strict=True))
         names |= {role.rpartition(":")[2].removeprefix("@").casefold(): role for role in binding.roles}
-        status = book.agents[agent] if agent in book.agents else None
+        status = book.agents.get(agent)
         names |= {status.role.casefold(): f"@{status.role}"} if status and status.role else {}
     near = near_names(name.removeprefix("@").casefold(), list(names))
     return names[near[0]] if near else ""

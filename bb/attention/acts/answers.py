@@ -25,6 +25,7 @@ from bb.attention.state.tuning import Tuning
 from bb.attention.words import (
     ACKNOWLEDGED,
     AGENT,
+    BEFORE_BIND,
     CLAIMED,
     DEFERRED,
     FINAL,
@@ -137,6 +138,9 @@ def _after(book: AttentionState, current: Case, step: Moved, now: int) -> delive
     """The delivery as it will be once STEP is recorded."""
     key = deliveries.delivery_key(current.event, current.agent)
     state = book.states.state(deliveries.NAME, key)
+    if current.standing.delivery.decision.reason == BEFORE_BIND and current.is_bystander:
+        after = deliveries.step(None, (step.to, step.about or {}, None), [1 << 60, "~", 0], clock.text(now))
+        return deliveries.with_steps(current.standing.delivery, after)
     if not state:
         return current.standing.delivery
     part = (step.to, step.about or {}, None)
@@ -301,7 +305,7 @@ def _require_part(current: Case) -> None:
     if current.is_bystander:
         is_own = current.agent in (current.known.agent, current.known.author)
         raise PolicyForbids(
-            f"{current.event} is {'your own message' if is_own else f'not for {current.agent}'}, so you cannot settle it",
+            f"{current.event} is {'your own message' if is_own else f'not for {current.agent}'}: you cannot settle it",
             hint="withdraw it with `bb chat cancel EVENT`" if is_own else "let the agent that it is for settle it",
             event_id=current.event,
             reason=standing.decision.reason,

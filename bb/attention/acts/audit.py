@@ -22,26 +22,37 @@ from bb.attention.state import activity, claims, deliveries
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import MUST, signal_in
 from bb.kernel import clock
+from bb.kernel.digest import digest
 from bb.kernel.errors import PermissionDenied, Usage
 
-MOST_COUNTED = 10_000
+MOST_COUNTED, MOST_RECORDS = 10_000, 100_000  # messages that are looked through, and records of them
 LONGEST_REMARK = 240
 
 
 START_AGAIN = "to start again, use another token"
+
+InvalidCursor = Usage.declare(
+    "INVALID_CURSOR", "The cursor is not one of this command", hint="pass the cursor of the previous answer, unchanged"
+)
 
 InvalidProgress = Usage.declare(
     "INVALID_PROGRESS", "The progress must be a number that never decreases and never exceeds the total"
 )
 
 
-def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict[str, Any]:
-    """The last records, newest first. With OLDER, only the events that have been open since before that time."""
+def audit(book: AttentionState, now: int, limit: int, older: int | None, cursor: str = "") -> dict[str, Any]:
+    """The last records, newest first. With OLDER, only the events that have been open since before that time.
+
+    With CURSOR, the records after that place, without the counters. A page looks through MOST_COUNTED messages.
+    """
+    until = _cursor_time(cursor, now)
     records: list[dict[str, Any]] = []
     counts: dict[str, int] = {}
     leaks: list[dict[str, Any]] = []
     answers: dict[str, dict[str, str]] = {}
-    for head in islice(book.newest_messages(EVERY), MOST_COUNTED):
+    # Nothing is recorded about a message before it arrives, so a later page needs no message that arrived after it.
+    heads = (head for head in book.newest_messages(EVERY) if head.arrived <= until)
+    for head in islice(heads, MOST_COUNTED):
         event = head.event
         for agent in head.meant:
             key = deliveries.delivery_key(event, agent)
@@ -70,18 +81,50 @@ def audit(book: AttentionState, now: int, limit: int, older: int | None) -> dict
     records += _answered_twice(book, answers)
     for _, _, state in book.states.newest_first(activity.NAME, activity.REFUSED.strip()):
         by, code, about, ms = state["refused"][3]
-        records.append({"at": clock.text(ms), "what": "refused", "by": by, "code": code, "about": about})
-        if len(records) > MOST_COUNTED:
+        if ms > until:
+            continue
+        *_, writer, n = state["refused"][:3]
+        row = {"at": clock.text(ms), "what": "refused", "by": by, "code": code, "about": about, "line": f"{writer}.{n}"}
+        records.append(row)
+        if len(records) > MOST_RECORDS:
             break
-    records.sort(key=lambda each: each["at"], reverse=True)
-    wrong = counters.counted(book, now, limit)
+    page, following = _page(records, limit, cursor)
+    wrong = {} if cursor else counters.counted(book, now, limit)
     return {
-        "records": records[:limit] if older is None else [],
-        "counters": counts | {name: about["count"] for name, about in wrong.items()},
+        "records": page if older is None else [],
+        "cursor": following if older is None else None,
+        "counters": {} if cursor else counts | {name: about["count"] for name, about in wrong.items()},
         **wrong,
-        "open": leaks,
+        "open": leaks if not cursor else [],
         "at": clock.text(now),
     }
+
+
+def _cursor_time(cursor: str, now: int) -> int:
+    """The time of the last record of the page before."""
+    if not cursor:
+        return max(now, clock.LAST)
+    written = cursor.partition("~")[0]
+    try:
+        return clock.parse(written)
+    except clock.NotATime.error:
+        raise InvalidCursor(f"{cursor[:80]!r} is not a cursor") from None
+
+
+def _page(records: list[dict[str, Any]], limit: int, cursor: str) -> tuple[list[dict[str, Any]], str | None]:
+    """LIMIT records after CURSOR, newest first, and the cursor of the next page; None if this is the last one."""
+    placed = sorted(((record["at"], _name(record), place) for place, record in enumerate(records)), reverse=True)
+    at, _, name = cursor.partition("~")
+    after = [each for each in placed if not cursor or each[:2] < (at, name)]
+    page = [records[place] for _, _, place in after[:limit]]
+    last = after[limit - 1] if len(after) > limit else None
+    return page, f"{last[0]}~{last[1]}" if last else None
+
+
+def _name(record: Mapping[str, Any]) -> str:
+    """A name of a record that is the same on each page."""
+    members = ("line", "what", "eventId", "agent", "subject", "by", "code")
+    return digest("\n".join(str(record.get(member, "")) for member in members).encode())[:12]
 
 
 def _of_claims(book: AttentionState) -> Iterator[dict[str, Any]]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from bb.attention.facts import Answer, Arranged, Bound, Tuned
 from bb.attention.judging import default_matrix
+from bb.attention.judging.before_bind import MOST_REMEMBERED, messages_for_new_names, summary
 from bb.attention.judging.cases import require_registered
 from bb.attention.state import tuning
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.conversations import NAME, values
-from bb.attention.state.directory import EVERYBODY, LONGEST, MEMBERS, MOST, Binding
+from bb.attention.state.directory import EARLIER, EVERYBODY, LONGEST, MEMBERS, MOST, Binding
 from bb.kernel.errors import Conflict, Usage
 from bb.kernel.escaping import has_control
 
@@ -27,8 +28,8 @@ NameTaken = Conflict.declare(
 )
 
 
-def bind(book: AttentionState, by: str, agent: str, given: dict[str, list[str]], *, remove: bool) -> Answer:
-    """Add names of an agent on platforms, or remove them."""
+def bind(book: AttentionState, by: str, agent: str, given: dict[str, list[str]], now: int, *, remove: bool) -> Answer:
+    """Add names of an agent on platforms, or remove them. The answer tells of messages that named it before."""
     require_registered(book, agent)
     before = book.directory.bindings.get(agent, Binding(agent)).names()
     if remove:
@@ -41,8 +42,16 @@ def bind(book: AttentionState, by: str, agent: str, given: dict[str, list[str]],
         names = {member: list(dict.fromkeys([*before[member], *given.get(member, [])])) for member in MEMBERS}
         if any(len(listed) > MOST for listed in names.values()):
             raise InvalidName(f"an agent can have at most {MOST} names of each kind")
-    answer = {"agent": agent, **names}
-    return ([Bound(by, agent, names)] if names != before else []), answer
+    answer: dict[str, Any] = {"agent": agent, **names}
+    if names == before:
+        return [], answer
+    new = {member: [name for name in names[member] if name not in before[member]] for member in ("handles", "roles")}
+    earlier = messages_for_new_names(book, agent, new["handles"], new["roles"], now)
+    if earlier:
+        answer["beforeBind"] = summary(earlier, now)
+    remembered = [head.event for head in earlier] + list(book.binding(agent).earlier)
+    kept = {EARLIER: remembered[:MOST_REMEMBERED]} if remembered and not remove else {}
+    return [Bound(by, agent, {**names, **kept})], answer
 
 
 def _check(book: AttentionState, agent: str, given: dict[str, list[str]]) -> None:

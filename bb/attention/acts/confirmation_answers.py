@@ -23,6 +23,7 @@ from bb.attention.incoming.sources import with_ids_here
 from bb.attention.messages.envelopes import MESSAGE, REACTION, Line
 from bb.attention.messages.messages import NAME as MESSAGES
 from bb.attention.messages.messages import MessageHead
+from bb.attention.messages.outbox_states import SENT
 from bb.attention.state import confirmations as requests
 from bb.attention.state import conversations, tuning
 from bb.attention.state.attention_state import AttentionState
@@ -89,7 +90,8 @@ def _request(book: AttentionState, line: Line, now: int) -> Request | None:
 def _was_posted(book: AttentionState, request: Request) -> bool:
     """Whether the question was posted on the platform. A request is answered there only after that."""
     posting = (book.states.state(MESSAGES, request.id) or {}).get("posting")
-    return bool(posting) and posting[3][0] == "sent" and posting[3][1].get("type") == CONFIRM_ITEM
+    state, about = posting[3] if posting else ("", {})
+    return bool(state == SENT and about.get("type") == CONFIRM_ITEM)
 
 
 def _is_next(book: AttentionState, request: Request) -> bool:

@@ -50,18 +50,16 @@ UNANSWERED, LATE, FAILED_DELIVERY = "unanswered", "late", "failed"
 DECLINED, NOT_TAKEN_UP = "declined", "not_taken_up"
 REFUSED, FORBIDDEN, SECOND, DUPLICATE = "refused", "forbidden", "second_answer", "duplicate"
 ANSWERED = (RESPONDED, ACKNOWLEDGED)
-# Refusals of an attempt to say something. Others, such as an unknown event, are no talk.
+# Refusals of an attempt to say what is not wanted. Others are none: of an answer to a text that was edited meanwhile,
+# of a message that needs a confirmation, of an unknown event.
 OF_TALK = (
     "POLICY_FORBIDS",
     "CLAIMED_BY_OTHER",
     "CLAIM_REQUIRED",
     "CLAIM_EXPIRED",
     "ALREADY_RESPONDED",
-    "SUPERSEDED",
-    "STALE_CONTENT",
     "RATE_LIMITED",
-    "PERMISSION_DENIED",
-    "CONFIRM_REQUIRED",
+    "CONFIRM_REFUSED",
 )
 MOST_COUNTED = 10_000  # deliveries and messages of an agent, each, the newest
 SHOWN, EVERY = 20, 1 << 30  # events of each counter: usually, and with --all

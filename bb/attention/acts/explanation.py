@@ -14,7 +14,7 @@ from bb.attention.state import deliveries
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import knocks
 from bb.attention.turns.queries import event_row
-from bb.attention.words import CANCEL, TO_ME
+from bb.attention.words import BEFORE_BIND, CANCEL, TO_ME
 from bb.kernel import clock
 
 
@@ -65,6 +65,7 @@ def explain(book: AttentionState, agent: str, event: str, now: int) -> dict[str,
     decided = decide(message, before) if is_decided else None
     again = (decided.each.get(agent) or bystander_delivery(book, current.known, agent).decision) if decided else None
     recorded = current.standing.delivery.decision
+    recorded = current.known.others if recorded.reason == BEFORE_BIND else recorded
     if again is None or (current.is_bystander and agent not in (decided.each if decided else {})):
         again = recorded
     is_bound = book.binding(agent).leads_from(message.platform)

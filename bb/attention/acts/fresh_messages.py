@@ -23,7 +23,7 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.words import ANSWER, DM, MUST, MUST_NOT, OBLIGING, PLAIN, QUESTION, TO_ME, TO_OTHER
 from bb.kernel import clock
 
-MOST_LOOKED_THROUGH = 30  # messages of a thread, the newest
+MOST_LOOKED_THROUGH, MOST_OPEN = 30, 100  # messages of a thread, and open deliveries of the agent; the newest
 
 
 def check_fresh(book: AttentionState, agent: str, draft: Draft, now: int) -> None:
@@ -80,7 +80,7 @@ def _opener(book: AttentionState, draft: Draft) -> MessageHead | None:
 def _asked_here(book: AttentionState, agent: str, draft: Draft) -> set[str]:
     """The events in the thread, or the conversation, that AGENT itself still has to answer."""
     window = f"{draft.conversation} {draft.thread}"
-    opened = (delivery for delivery in book.open_for(agent) if delivery.window == window)
+    opened = book.newest_open(agent, MOST_OPEN, lambda place: place == window)
     asked = [each for each in opened if (each.decision.directedness, each.decision.policy) == (TO_ME, MUST)]
     return {delivery.event for delivery in asked}
 

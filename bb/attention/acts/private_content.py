@@ -8,7 +8,8 @@ The check rests on what the agent was shown and on where it sends, not on what i
     something public to a conversation where it was not asked anything
 
 It cannot see a paraphrase, a translation, or what an agent tells others after it has answered or acknowledged the
-private message, nor texts of private conversations in which no message was ever for that agent.
+private message, nor texts of private conversations in which no message was ever for that agent. Mail of bb itself is
+no private content: every agent of the ledger can read it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from bb.attention.acts.drafts import Draft
-from bb.attention.judging.cases import Case, current_message, may_see, open_cases
+from bb.attention.judging.cases import Case, current_message, may_see
+from bb.attention.judging.current_decision import due_at, is_over
 from bb.attention.messages.message import HERE
 from bb.attention.messages.messages import MessageHead
 from bb.attention.state import deliveries
@@ -43,7 +45,7 @@ def private_source(
         if _is_private(book, answered.known) and _shows_more(draft, where, answered.known.conversation):
             return answered.known, f"it answers {answered.event}, which is private"
     elif _is_public(draft, where) and (owed := _owed(book, agent, draft, now)):
-        return owed, f"you owe an answer to {owed.event}, which is private, and were asked nothing there"
+        return owed, f"{agent} owes an answer to {owed.event}, which is private, and was asked nothing there"
     return _repeated(book, agent, draft, where, now)
 
 
@@ -65,17 +67,27 @@ def _shows_more(draft: Draft, where: Conversation, source: str) -> bool:
 def _owed(book: AttentionState, agent: str, draft: Draft, now: int) -> MessageHead | None:
     """The private message that AGENT was shown and has neither answered, acknowledged, claimed nor deferred."""
     found = None
-    for head, standing in open_cases(book, agent, now):
-        delivery = standing.delivery
-        is_owed = standing.decision.policy == MUST and delivery.disposition is None
-        if not is_owed:
+    for delivery in book.newest_open(agent, MOST_DELIVERIES, lambda place: _matters(book, draft, place)):
+        if delivery.decision.policy != MUST or delivery.disposition is not None:
             continue
-        if head.conversation == draft.conversation:
+        if _place(delivery.window) == draft.conversation:
             return None  # it was asked there too
         was_shown = delivery.is_shown or delivery.pulled_at is not None
-        if was_shown and head.author_kind != AGENT and _is_private(book, head):
+        head = book.message(delivery.event) if was_shown and delivery.author_kind != AGENT else None
+        is_due = not is_over(delivery, due_at(delivery, book.tuning), now)
+        if head and is_due and not head.is_deleted and _is_private(book, head) and may_see(book, agent, head):
             found = head
     return found
+
+
+def _matters(book: AttentionState, draft: Draft, window: str) -> bool:
+    """Whether a delivery in this window can matter: it is private, or where DRAFT goes."""
+    place = _place(window)
+    return place == draft.conversation or private(book.conversation(place))
+
+
+def _place(window: str) -> str:
+    return window.partition(" ")[0]
 
 
 # -- repeated words
@@ -104,7 +116,7 @@ def _private_conversations(book: AttentionState, agent: str) -> Iterator[str]:
     seen: set[str] = set()
     rows = book.states.newest_first(deliveries.NAME, f"to {agent}")
     windows = (state["head"][4]["window"] for _, _, state in islice(rows, MOST_DELIVERIES) if "head" in state)
-    for conversation in (*book.binding(agent).conversations, *(window.partition(" ")[0] for window in windows)):
+    for conversation in (*book.binding(agent).conversations, *(_place(window) for window in windows)):
         if conversation in seen or len(seen) == MOST_CONVERSATIONS:
             continue
         seen.add(conversation)

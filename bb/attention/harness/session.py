@@ -70,6 +70,7 @@ class Plan(Record):
     delivers: tuple[Deliver, ...] = ()
     parked: tuple[Handed, ...] = ()  # not handed over again in this session
     lapsed: tuple[str, ...] = ()  # events of turns whose lease is over
+    settled: tuple[str, ...] = ()  # taken and closed, so the session can forget them
     due: int | None = None  # when to look again if nothing else happens
     rests_on: tuple[Delivery, ...] = ()  # the deliveries as they were when this was planned
 
@@ -121,6 +122,11 @@ class Harness:
             self.resumed.difference_update(handed.events)
             if deliver.interrupts:
                 self._interrupted_at = now
+
+    def forget(self, settled: Iterable[str]) -> None:
+        """Forget events that are taken and closed. Otherwise each look would take longer than the last one."""
+        for event in settled:
+            self.handed.pop(event, None)
 
     def note_nothing_due(self, now: int) -> None:
         """Note that there was nothing more to hand over NOW."""

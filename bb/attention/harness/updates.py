@@ -35,7 +35,7 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.state.deliveries import Delivery
 from bb.attention.turns import digests
 from bb.attention.turns.offers import CONTENT, KNOCK, MOST_TRIES, Offer, offer_facts, offers_for, retry_at
-from bb.attention.words import BUFFERED, CANCEL, DIGEST, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
+from bb.attention.words import BUFFERED, CANCEL, DIGEST, FINAL, IMMEDIATE, MUST, NOTIFY, SUPERSEDED, SYSTEM
 
 MOST_HANDED = 32  # messages that are handed over and not taken yet
 STOPPED = "its author or the person has stopped this work"
@@ -60,6 +60,7 @@ class _Look:
         self._delivers: list[Deliver] = []
         self._altered: set[str] = set()
         self._parked: list[Handed] = []
+        self._settled: list[str] = []
         self._events: list[str] = []  # all events that are handed over, including pieces
         self._busy: dict[str, int] = {}  # conversation -> number of messages handed over and not taken
 
@@ -90,7 +91,16 @@ class _Look:
         cancels, parked = tuple(self._cancels.values()), tuple(self._parked)
         events = [*(handed.event for handed, _ in cancels), *(handed.event for handed in parked), *self._events]
         rests_on = tuple(current for event in events if (current := self._book.delivery(event, self._agent)))
-        return Plan(tuple(self._facts), cancels, tuple(self._delivers), parked, tuple(sorted(lapsed)), later, rests_on)
+        return Plan(
+            facts=tuple(self._facts),
+            cancels=cancels,
+            delivers=tuple(self._delivers),
+            parked=parked,
+            lapsed=tuple(sorted(lapsed)),
+            settled=tuple(self._settled),
+            due=later,
+            rests_on=rests_on,
+        )
 
     def _end_lapsed(self, lapsed: Iterable[str]) -> None:
         """Record that the turns of these events are over, because nothing was heard of them for too long."""
@@ -135,6 +145,8 @@ class _Look:
                 self._cancels[handed.event] = (handed, WITHDRAWN[current.cause])
             elif current.stopped_by:
                 self._stop(handed, current)
+            elif _is_settled(handed, current) and handed.event not in self._harness.turns:
+                self._settled.append(handed.event)
             elif (
                 not current.has_spoken
                 and _needs_anything(current)
@@ -257,6 +269,13 @@ class _Look:
         is_taken = not self._can(ACK)
         handed = Handed(event, request, attempt, 1, DIGEST, "", (), until, is_taken, facts=tuple(facts))
         self._delivers.append(Deliver(handed, delivery.digest_envelope(self._agent, event, digest, attempt)))
+
+
+def _is_settled(handed: Handed, current: Delivery) -> bool:
+    """Whether a message was taken and is closed, so that nothing about it will be sent any more. If an edit opens it
+    again, it is offered like a new one."""
+    is_withdrawn = current.disposition == SUPERSEDED and current.cause in WITHDRAWN
+    return handed.is_taken and current.disposition in FINAL and current.attempt > 0 and not is_withdrawn
 
 
 def _needs_anything(current: Delivery) -> bool:

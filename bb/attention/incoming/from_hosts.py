@@ -19,7 +19,7 @@ from bb.attention.decision import Decision
 from bb.attention.facts import Answer, Edited, Posted
 from bb.attention.incoming.receiving import conversation_facts
 from bb.attention.incoming.sources import conversation_here
-from bb.attention.judging.cases import current_message, may_see
+from bb.attention.judging.cases import current_message, may_join, may_see
 from bb.attention.messages import envelopes, message
 from bb.attention.messages.message import Message
 from bb.attention.messages.messages import MessageHead
@@ -46,9 +46,9 @@ def receive_delivery(book: AttentionState, agent: str, given: Any, by: str, now:
     handing = _read(given, agent, now)
     place = conversation_here(book, handing.said.platform, handing.said.conversation)
     handing = handing.replace(said=handing.said.replace(conversation=place))
-    if not book.conversation(handing.said.conversation).admits(agent):
-        where = handing.said.conversation[:80]
-        raise NoSuchEvent(f"there is no conversation {where!r}, or {agent} may not see it")
+    where = book.conversation(handing.said.conversation)
+    if not where.admits(agent) and not may_join(book, agent, where):
+        raise NoSuchEvent(f"there is no conversation {where.id[:80]!r}, or {agent} may not see it")
     head = _known(book, agent, handing)
     if head is None:
         return _record(book, agent, handing, by)

@@ -12,8 +12,9 @@ from bb.attention.judging.current_decision import standing
 from bb.attention.messages import message
 from bb.attention.messages.messages import in_window, is_the_persons
 from bb.attention.refusals import UnknownAgent, no_event
-from bb.attention.state.deliveries import Delivery
-from bb.attention.words import DM, IGNORED, MUST_NOT, TO_OTHER, UNBOUND
+from bb.attention.state.deliveries import NAME as DELIVERIES
+from bb.attention.state.deliveries import Delivery, delivery_key, with_steps
+from bb.attention.words import BEFORE_BIND, DM, IGNORED, MAILBOX, MAY, MUST_NOT, TO_ME, TO_OTHER, UNBOUND
 from bb.kernel.ids import PERSON
 from bb.kernel.record import Record
 
@@ -121,11 +122,13 @@ def may_see(book: AttentionState, agent: str, known: MessageHead) -> bool:
         return False
     if where.is_private:  # if its members are not known, it is for the recipients
         is_unknown = not where.members and not where.is_listed
-        return where.admits(agent) or (is_unknown and agent in (known.agent, *known.meant))
+        is_recipient = agent in (known.agent, *known.meant) or known.event in book.binding(agent).earlier
+        return where.admits(agent) or (is_unknown and is_recipient)
     if known.kind != DM:
         return True
     is_theirs = agent in (known.agent, known.author, *known.meant)
-    return is_theirs or known.conversation in book.binding(agent).conversations
+    binding = book.binding(agent)
+    return is_theirs or known.conversation in binding.conversations or known.event in binding.earlier
 
 
 def may_join(book: AttentionState, agent: str, where: Conversation) -> bool:
@@ -162,7 +165,10 @@ def bystander_delivery(book: AttentionState, known: MessageHead, agent: str) -> 
         decided = Decision(TO_OTHER, reason="own_message")
     elif not book.binding(agent).leads_from(known.platform):
         decided = Decision(reason=UNBOUND)
-    return Delivery(
+    is_before_bind = known.event in book.binding(agent).earlier
+    if is_before_bind:
+        decided = Decision(TO_ME, MAY, MAILBOX, BEFORE_BIND, deadline=book.tuning.time_for(MAY))
+    delivery = Delivery(
         known.event,
         agent,
         line=known.first_line,
@@ -174,6 +180,9 @@ def bystander_delivery(book: AttentionState, known: MessageHead, agent: str) -> 
         decision=decided,
         disposition=IGNORED if decided.policy == MUST_NOT else None,
     )
+    if not is_before_bind:
+        return delivery
+    return with_steps(delivery, book.states.state(DELIVERIES, delivery_key(known.event, agent)))
 
 
 def last_message_time(book: AttentionState, known: MessageHead) -> int:

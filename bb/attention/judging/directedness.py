@@ -95,7 +95,7 @@ def aim_of_message(
         **(going_on or {}),
         **dict.fromkeys(called.agents, (TO_ME, DIRECT_MENTION)),
         **_by_reply(message, refers, called),
-        **_by_talk(message, refers, called),
+        **_by_talk(refers, called),
         **_by_question(message, refers.asked),
         **_by_privacy(message, directory, called, refers, author),
     }
@@ -172,7 +172,7 @@ def _by_reply(message: Message, refers: Refers, called: Mentioned) -> Aimed:
     return {refers.replied: (TO_ME, REPLY)} if refers.replied and is_meant and not called.somebody else {}
 
 
-def _by_talk(message: Message, refers: Refers, called: Mentioned) -> Aimed:
+def _by_talk(refers: Refers, called: Mentioned) -> Aimed:
     """The agents that a person is talking with in a thread."""
     return {} if called.somebody else dict.fromkeys(refers.addressed, (TO_ME, FOLLOW_UP))
 

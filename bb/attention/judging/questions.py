@@ -8,8 +8,8 @@ or private conversation, and in a channel only the author of the message that it
     answered   a person who was asked has written there, or answered or reacted to the message
 
 A question that answers the message of a person, or names people, stays open for them until they answer it themselves,
-even if the agent meanwhile answers somebody else.
-A message for somebody else is no answer, and neither are mere thanks.
+even if the agent meanwhile answers somebody else. A message for somebody else is no answer, and neither are mere
+thanks.
 """
 
 from __future__ import annotations
@@ -60,10 +60,13 @@ def people_asked(directory: Directory, said: Message, intent: str) -> tuple[str,
 def answered_question(book: AttentionState, said: Message) -> str:
     """The pending question that SAID answers; empty if there is none."""
     is_person = said.author_kind == HUMAN or said.author == PERSON
-    if not is_person or not (said.text or said.parts) or intents.is_mere_thanks(said.text):
+    if not is_person or not (said.text or said.parts):
+        return ""
+    pending = list(_questions(book, said))
+    if not pending or intents.is_mere_thanks(said.text):
         return ""
     named = _named_agents(book, said)
-    for asked in _questions(book, said):
+    for asked in pending:
         is_for_asker = named is None or asked.agent in named
         if is_for_asker and _may_answer(book, asked, said) and _is_open(book, asked, said):
             return asked.event

@@ -92,9 +92,11 @@ def _addressed(book: AttentionState, said: Message, thread: Thread) -> tuple[str
     """
     if not said.thread or said.author_kind != HUMAN:
         return ()
-    root = book.message(said.root) if said.root else None
     agent, event = thread.speaker
     spoken = book.message(event) if event else None
+    if not spoken and thread.last[0] and thread.last[1] != said.author:
+        return ()
+    root = book.message(said.root) if said.root else None
     if spoken:
         answered = book.message(spoken.in_reply_to) if spoken.in_reply_to else None
         is_answer = answered is not None and answered.author == said.author and not answered.is_deleted

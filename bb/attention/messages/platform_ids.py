@@ -1,7 +1,7 @@
 """Ids of messages on their platform, and the event ids that bb makes of them.
 
-A platform knows a message by its own id: the `ts` of Slack, the number of Discord, the event id of Matrix. An event id of
-bb adds the platform and the place, as docs/surfaces.md describes. A top-level message opens the thread that has its
+A platform knows a message by its own id: the `ts` of Slack, the number of Discord, the event id of Matrix. An event id
+of bb adds the platform and the place, as docs/surfaces.md describes. A top-level message opens the thread that has its
 platform's own id.
 """
 

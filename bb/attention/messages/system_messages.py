@@ -13,7 +13,7 @@ The decision follows from the fact alone, so every clone decides the same and re
 from __future__ import annotations
 
 from bb.attention.decision import Decision
-from bb.attention.messages.intents import filler, intent_of
+from bb.attention.messages.intents import filler, intent_of, is_mere_thanks
 from bb.attention.messages.message import HERE
 from bb.attention.words import (
     ACK_ONLY,
@@ -173,8 +173,11 @@ def c2a_of_cccs_message(
     *,
     conversation: str,
     answered: str,
+    is_asked: bool = False,
 ) -> dict[str, Any] | None:
     """The `c2a` member of a CCCS message; None if it is aimed at no agent and answers nothing.
+
+    IS ASKED: the answered message is by an agent and asks, and this one is by the person.
 
     A message to everyone is ambient: it is kept, and it enters a turn only in the ways that CCCS defines.
     """
@@ -185,7 +188,9 @@ def c2a_of_cccs_message(
         return None
     intent = intent_of(str(data.get("text", "")))
     by_agent = {agent: _called().replace(is_default=place == 0).to_json() for place, agent in enumerate(called)}
-    by_agent |= {agent: _named(data, intent, is_alone=len(to) == 1).to_json() for agent in named}
+    is_answer = is_asked and not is_mere_thanks(str(data.get("text", "")))
+    decided = _answer() if is_answer else _named(data, intent, is_alone=len(to) == 1)
+    by_agent |= {agent: decided.to_json() for agent in named}
     is_actor = any(member.id == by for member in members)
     return {
         "platform": HERE,
@@ -196,9 +201,15 @@ def c2a_of_cccs_message(
         "intent": intent,
         **({"agent": by} if is_actor else {}),
         **({"in_reply_to": answered} if answered else {}),
+        **({"answers": answered} if is_answer else {}),
         **({"for": by_agent} if by_agent else {}),
         "else": OTHERS,
     }
+
+
+def _answer() -> Decision:
+    """The decision about the person's answer to a question of an agent, however short it is."""
+    return Decision(TO_ME, MUST, BUFFERED, ANSWER, NORMAL, URGENT_DEADLINE)
 
 
 def _named(data: Mapping[str, Any], intent: str, *, is_alone: bool) -> Decision:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bb.attention.refusals import NUMBERS, refusal_fact
+from bb.attention.acts.refusal_records import may_record, refusal_fact
+from bb.attention.refusals import NUMBERS
 from bb.attention.rehearsal.native_ids import NativeIds
 from bb.attention.rehearsal.rehearsal import Rehearsal
 from bb.attention.rehearsal.steps import STEPS, InvalidStep
@@ -81,7 +82,7 @@ class Replay:
         try:
             facts, answer = decide()
         except BbError as refusal:
-            if refusal.code in NUMBERS and refusal.code != "NOT_FOUND":
+            if refusal.code in NUMBERS and may_record(refusal, self.here.book, who, self.now):
                 self.here.record([*refusal.leaving, refusal_fact(who, refusal)], self.now)
             raise
         self.here.record(facts, self.now)

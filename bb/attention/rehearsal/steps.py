@@ -74,7 +74,9 @@ def _bind(replay: Replay, given: Any) -> dict[str, Any]:
     about = _object(given)
     names = {name: list(value) for name, value in about.items() if isinstance(value, list)}
     book, agent = replay.here.book, str(about.get("agent", ""))
-    return replay.do(lambda: configuration.bind(book, "user", agent, names, remove=about.get("remove") is True))
+    return replay.do(
+        lambda: configuration.bind(book, "user", agent, names, replay.now, remove=about.get("remove") is True)
+    )
 
 
 def _conversation(replay: Replay, given: Any) -> dict[str, Any]:
@@ -260,8 +262,10 @@ def _stop(replay: Replay, given: Any) -> dict[str, Any]:
 
 
 def _audit(replay: Replay, given: Any) -> dict[str, Any]:
-    older = given.get("openOlder") if isinstance(given, dict) else None
-    return audit.audit(replay.here.book, replay.now, 200, replay.now - _span(older) if older else None)
+    about = given if isinstance(given, dict) else {}
+    older, limit = about.get("openOlder"), about.get("limit", 200)
+    since = replay.now - _span(older) if older else None
+    return audit.audit(replay.here.book, replay.now, limit, since, str(about.get("cursor", "")))
 
 
 def _outbox(replay: Replay, given: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from bb.attention.messages import messages
 from bb.attention.messages.message import UNSIGNED
 from bb.attention.messages.messages import is_the_persons
@@ -13,7 +15,7 @@ from bb.attention.state.directory import Binding, Directory
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
-    from typing import Any
+    from typing import Any, TypeVar
 
     from bb.attention.messages.messages import MessageHead
     from bb.attention.state.confirmations import Request
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from bb.attention.state.ports import People, States
     from bb.attention.state.threads import Thread
     from bb.attention.state.tuning import Tuning
+
+    T = TypeVar("T")
+
+
+MOST_REMEMBERED = 64
 
 
 class AttentionState:
@@ -44,6 +51,7 @@ class AttentionState:
         self._tuning: Tuning | None = None
         self._conversations: dict[str, Conversation] = {}
         self._bindings: dict[str, Binding] = {}
+        self._read: dict[tuple[str, str], tuple[Any, Any]] = {}  # of the last states: the state, and what it says
 
     def forget_settings(self) -> None:
         """Read settings again, because one of them has changed."""
@@ -87,11 +95,24 @@ class AttentionState:
 
     def thread(self, window: str) -> Thread:
         """A thread so far."""
-        return threads.thread(self.states.state(threads.NAME, window))
+        return self._folded(threads.NAME, window, threads.thread)
 
     def message(self, event: str) -> MessageHead | None:
         """The message with the id EVENT; None if it is unknown."""
-        return messages.message_of_state(event, self.states.state(messages.NAME, event))
+        return self._folded(messages.NAME, event, lambda state: messages.message_of_state(event, state))
+
+    def _folded(self, fold: str, key: str, read: Callable[[Any], T]) -> T:
+        """What READ makes of a state. One message is decided with several looks at the same states."""
+        state = self.states.state(fold, key)
+        before = self._read.get((fold, key))
+        if before is not None and before[0] is state:
+            found: T = before[1]
+            return found
+        if len(self._read) >= MOST_REMEMBERED:
+            self._read.clear()
+        found = read(state)
+        self._read[fold, key] = (state, found)
+        return found
 
     def message_by_native_id(self, native: str) -> MessageHead | None:
         """The message of a platform that has the id NATIVE there; None if there is none, or if several platforms have
@@ -147,13 +168,19 @@ class AttentionState:
     def _over(self, states: States) -> AttentionState:
         """The same book over other states."""
         copy = object.__new__(AttentionState)
-        copy.__dict__.update(self.__dict__, states=states)
+        copy.__dict__.update(self.__dict__, states=states, _read={})
         return copy
 
     def open_for(self, agent: str) -> list[Delivery]:
         """The open deliveries to an agent, in ledger order."""
         entries = self.states.entries_by_term(deliveries.NAME, f"open {agent}")
         return [deliveries.delivery_of_state(key, state) for key, state in entries]
+
+    def newest_open(self, agent: str, most: int, is_wanted: Callable[[str], bool]) -> Iterator[Delivery]:
+        """Of the last MOST open deliveries to an agent those in a window that IS WANTED, newest first."""
+        for _, key, state in islice(self.states.newest_first(deliveries.NAME, f"open {agent}"), most):
+            if is_wanted(str(state["head"][4].get("window", ""))):
+                yield deliveries.delivery_of_state(key, state)
 
     def every_open(self) -> list[Delivery]:
         """All open deliveries."""
@@ -197,6 +224,7 @@ class Gathered:
     def __init__(self, below: States) -> None:
         self._below = below
         self._at_hand: dict[tuple[str, str], Any] = {}
+        self._counts: dict[tuple[str, str], int] = {}
 
     def gather(self, fold: str, keys: Iterable[str]) -> None:
         """Read these entries into the cache; also remember which of them do not exist."""
@@ -224,4 +252,6 @@ class Gathered:
         return self._below.newest_first(fold, term)
 
     def count(self, fold: str, term: str) -> int:
-        return self._below.count(fold, term)
+        if (fold, term) not in self._counts:
+            self._counts[fold, term] = self._below.count(fold, term)
+        return self._counts[fold, term]

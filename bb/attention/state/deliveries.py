@@ -194,6 +194,14 @@ def delivery_of_state(key: str, state: Mapping[str, Any]) -> Delivery:
     return Delivery(**_taken(key, state))
 
 
+def with_steps(delivery: Delivery, state: Mapping[str, Any] | None) -> Delivery:
+    """DELIVERY, which has no head in the ledger, after the steps in STATE."""
+    members: dict[str, Any] = {name: getattr(delivery, name) for name in Delivery.__match_args__}
+    for _, _, _, ms, what, about in (state or {"log": []})["log"]:
+        take(members, what, about if isinstance(about, dict) else {}, ms)
+    return Delivery(**members)
+
+
 def _taken(key: str, state: Mapping[str, Any]) -> dict[str, Any]:
     """The members of that delivery."""
     event, _, agent = key.rpartition(" ")

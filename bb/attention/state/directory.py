@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EVERYBODY = frozenset(["@all", "@here", "@channel", "@everyone", "@peers"])
 MEMBERS = ("handles", "roles", "streams", "threads", "conversations")
+EARLIER = "earlier"
 LONGEST, MOST = 200, 200
 
 
@@ -28,6 +29,7 @@ class Binding(Record):
     streams: tuple[str, ...] = ()  # work that it owns
     threads: tuple[str, ...] = ()  # threads that it owns: `<conversation> <thread>`
     conversations: tuple[str, ...] = ()  # private conversations with it
+    earlier: tuple[str, ...] = ()  # messages that named it before it was bound to that name
 
     def leads_from(self, platform: str) -> bool:
         """Whether the agent has any name that could be used on PLATFORM."""
@@ -47,6 +49,8 @@ def binding(agent: str, names: Mapping[str, Any]) -> Binding:
         value = names.get(member)
         listed = value if isinstance(value, list) else []
         lists[member] = tuple(name[:LONGEST] for name in listed[:MOST] if isinstance(name, str))
+    earlier = names.get(EARLIER)
+    lists[EARLIER] = tuple(filter(lambda event: isinstance(event, str), earlier if isinstance(earlier, list) else ()))
     return Binding(agent, **lists)
 
 

@@ -47,6 +47,7 @@ LABELS = {
 }
 REASONS = {
     "role_mention": "for your role",
+    "before_bind": "that named you before you were bound",
     "thread_participation": "in a thread you take part in",
     "owned_thread": "in your thread",
     "owned_stream": "in your stream",

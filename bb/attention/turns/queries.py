@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from bb.attention.facts import Answer, AttentionFact, Moved
+from bb.attention.judging.before_bind import open_before_bind, summary
 from bb.attention.judging.cases import bystander_delivery, current_message, may_see, open_cases, require_registered
 from bb.attention.judging.content_version import content_version
 from bb.attention.judging.current_decision import Standing, standing
@@ -69,7 +70,9 @@ def list_events(book: AttentionState, agent: str, wanted: Filter, now: int) -> A
         if wanted.with_body and not head.is_deleted and stands.delivery.place:
             seen[head.event] = row["contentVersion"]
     facts = pulled_facts(book, agent, seen)
-    return facts, {"events": rows, "cursor": cursor, "counts": counts}
+    earlier = [] if wanted.cursor else [head for head, _ in open_before_bind(book, agent)]
+    more = {"beforeBind": summary(earlier, now)} if earlier else {}
+    return facts, {"events": rows, "cursor": cursor, "counts": counts, **more}
 
 
 def _each(book: AttentionState, agent: str, wanted: Filter, now: int) -> Iterator[tuple[str, MessageHead, Standing]]:
@@ -190,9 +193,14 @@ def open_knocks(book: AttentionState, agent: str, now: int) -> dict[str, Any]:
         delivery = stands.delivery
         if stands.decision.mode == NOTIFY and delivery.pulled_at is None and stands.decision.policy != MUST_NOT:
             by_thread.setdefault(delivery.window, []).append((head, stands))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for group in by_thread.values():
         messages = [current_message(book, head) for head, _ in group]
         knock = knocks.knock(book, messages, group[-1][1].decision)
         rows.append({"eventId": group[-1][0].event, "events": [head.event for head, _ in group], "knock": knock})
-    return {"agent": agent, "knocks": rows}
+    earlier = open_before_bind(book, agent)
+    for head, delivery in earlier:
+        knock = knocks.knock(book, [current_message(book, head)], delivery.decision)
+        rows.append({"eventId": head.event, "events": [head.event], "knock": knock, "beforeBind": True})
+    more = {"beforeBind": summary([head for head, _ in earlier], now)} if earlier else {}
+    return {"agent": agent, "knocks": rows, **more}

@@ -273,6 +273,8 @@ REASONS = {
     "blocker": "the author is blocked",
     "acknowledgement": "only thanks or a receipt",
     "addressed_to_other": "the message mentions another participant",
+    "before_bind": "the message named the agent before the agent was bound to that name",
+    "cancel": "the message is an order to stop",
     "agent_chatter": "an agent's message that addresses no one",
     "unaddressed": "the message addresses no one",
     "status_broadcast": "a status report",

@@ -79,10 +79,9 @@ def sent(found: Foreign) -> list[str]:
         coloured(f"Warning: {flowing(sentence(warning['message']))}  ({warning['code']})", "yellow")
         for warning in found["warnings"]
     ]
-    if new := found.get("newConversation"):
-        warned.append(coloured(f"Note: {flowing(sentence(new['message']))}", "yellow"))
     no_effect = [] if found["effects"] or again else ["  no agent is asked to act"]
-    return [head, *warned, *effects(found["effects"]), *no_effect]
+    note = [f"Note: {flowing(sentence(new['message']))}"] if (new := found.get("newConversation")) else []
+    return [head, *warned, *effects(found["effects"]), *no_effect, *note]
 
 
 STATES = {

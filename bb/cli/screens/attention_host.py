@@ -22,7 +22,8 @@ def audit(found: Foreign) -> list[str]:
     total = counters.get("deliveries", 0)
     others = counters.without(*FAULTS, "deliveries")
     rest = ", ".join(f"{count} {name}" for name, count in others.items())
-    lines = [f"{total} deliveries{': ' + rest if rest else ''}", *_faults(found)]
+    is_first = not counters.is_mapping or len(list(counters.items())) > 0
+    lines = [f"{total} deliveries{': ' + rest if rest else ''}", *_faults(found)] if is_first else []
     if "verified" in found:
         is_sound = found["verified"]["sound"]
         damaged = f"The ledger is damaged: run {whole('`bb doctor`')}."
@@ -42,7 +43,8 @@ def audit(found: Foreign) -> list[str]:
             day = str(record["at"][:10])
             lines.append(heading(day))
         lines.append(f"  {record['at'][11:19]}  {_record(record)}")
-    return lines
+    following = f"bb chat audit --cursor {shell_word(found['cursor'])}" if found.get("cursor") else ""
+    return [*lines, *([f"-> {whole(following)}"] if following else [])]
 
 
 def _record(each: Foreign) -> str:
@@ -109,9 +111,19 @@ NAMES = {
 def bound(found: Foreign) -> list[str]:
     """The platform names of agents, and the streams and threads that they own."""
     if "bindings" not in found:
-        return _binding(found)
+        return [*_binding(found), *_before_bind(found)]
     empty = f"No agents are registered. {whole('`bb agent register --name NAME --role ROLE`')} adds an agent."
     return [line for binding in found["bindings"] for line in _binding(binding)] or [empty]
+
+
+def _before_bind(found: Foreign) -> list[str]:
+    """How many messages already used a name that was bound just now, and the next command."""
+    if not (earlier := found.get("beforeBind")):
+        return []
+    count, age = int(earlier["count"]), styling.span(int(earlier["oldestAgeMs"]) // 1000)
+    messages = f"{count} message{'' if count == 1 else 's'} named {found['agent']} before; the oldest is {age} old"
+    command = whole(f"bb chat knocks --agent {shell_word(found['agent'])}")
+    return [f"  {messages}", f"-> {command} lists them"]
 
 
 def _binding(each: Foreign) -> list[str]:

@@ -322,6 +322,7 @@ def audit(
     *,
     open_older: Since | None = None,
     limit: Rows = Rows(queries.USUAL),  # noqa: B008
+    cursor: Text | None = None,
     verify: bool = False,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
@@ -331,11 +332,12 @@ def audit(
 
     Parameters:
         open_older: Only open items older than this: a time like 2026-11-21T03:40:35Z, or an age like 90s, 15m, 2h, 7d.
+        cursor (CURSOR): Continue after this position. The previous answer contains it.
         verify: Also verify the chains of the ledger.
     """
     at, now = C2aDesk(desk, desk.principal(), group_id), desk.now()
     older = clock.before(open_older, now) if open_older else None
-    report = acts_audit.audit(at.book(), now, limit, older)
+    report = acts_audit.audit(at.book(), now, limit, older, cursor or "")
     if verify:
         from bb.ledger.care import audit as chains  # noqa: PLC0415  (only needed with --verify)
 

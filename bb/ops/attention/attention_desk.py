@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bb.attention.acts.refusal_records import may_record, refusal_fact
 from bb.attention.facts import Answer, AttentionFact
-from bb.attention.refusals import NUMBERS, refusal_fact
+from bb.attention.refusals import NUMBERS
 from bb.attention.state.attention_state import AttentionState
 from bb.coordination.agents import roster
 from bb.kernel import ids
@@ -87,7 +88,7 @@ class C2aDesk:
             try:
                 decided, answered = decide(self.book(index), now)
             except BbError as refusal:
-                if refusal.code in AUDITED:
+                if refusal.code in AUDITED and may_record(refusal, self.book(index), who, now):
                     refusal.leaving = (*refusal.leaving, refusal_fact(who, refusal))
                 raise
             answer.update(answered)
@@ -110,8 +111,8 @@ def _refuse_another_session(desk: Desk, index: Index, who: str) -> None:
         signs_of_life.refuse_other_session(desk, index, who)
 
 
-# The refusals to record: an agent tried to say too much, or to act for another agent.
-AUDITED = frozenset(NUMBERS) - {"NOT_INITIALIZED_SESSION", "NOT_FOUND", "RESYNC_REQUIRED", "DELIVERY_FAILED"}
+# The refusals to record: an agent tried to say too much, to act for another agent, or to look at what it may not see.
+AUDITED = frozenset(NUMBERS) - {"NOT_INITIALIZED_SESSION", "RESYNC_REQUIRED", "DELIVERY_FAILED"}
 
 
 def store_of(desk: Desk, group_id: Any) -> Store:

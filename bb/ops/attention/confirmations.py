@@ -62,12 +62,11 @@ def confirm(
     agent: AsPerson | None = None,
     group_id: GroupId | None = None,
 ) -> dict[str, Any]:
-    """Allow what an agent asks for: a message that would show private content to more people, or a tool that its program
-    wants to run. Only the person may do this.
+    """Allow what an agent asks for: to show private content to more people, or to run a tool. Only the person may.
 
     An agent is notified and sends the same message again; any other message needs a request of its own. A program runs
-    the tool once. A request and the permission for it are valid for a day. Refused with PERSON_ONLY if BB_AGENT names an agent, unless --agent user
-    confirms that you are the person.
+    the tool once. A request and the permission for it are valid for a day. Refused with PERSON_ONLY if BB_AGENT names
+    an agent, unless --agent user confirms that you are the person.
 
     Parameters:
         refuse: Refuse it. The agent is told.

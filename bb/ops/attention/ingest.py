@@ -75,7 +75,7 @@ def ingest(
     """Import what happened on a platform: messages, edits, deletions, reactions and typing, one JSON object per line.
 
     A line that was imported before changes nothing. Invalid lines do not stop the import: all valid lines are recorded,
-    then the command fails and lists the invalid ones.
+    then the command lists the invalid ones and fails with status 2. Do not import the valid ones again.
 
     Parameters:
         lines: The lines as a list of objects; read from stdin unless given.
@@ -271,8 +271,6 @@ class _Taken:
         for line in raw:
             self._count += 1
             try:
-                if isinstance(line, BbError):  # an invalid payload
-                    raise line
                 yield self._count, read(_object(line))
             except BbError as refusal:
                 self._refuse(self._count, refusal)
@@ -328,6 +326,8 @@ def _is_plain(platform: str) -> bool:
 
 
 def _object(raw: Any) -> Any:
+    if isinstance(raw, BbError):  # an invalid payload
+        raise raw
     if not isinstance(raw, bytes):
         return raw
     if len(raw) > LONGEST_LINE:

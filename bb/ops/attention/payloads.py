@@ -126,16 +126,20 @@ def _check(desk: Desk, how: dict[str, Any], headers: dict[str, str], octets: byt
 def _mapped(format: str, headers: dict[str, str], payload: Any, number: int) -> list[Any]:  # noqa: A002
     """The lines of one payload, or its refusal."""
     try:
-        if isinstance(payload, BbError):
-            raise payload
-        if not isinstance(payload, dict):
-            raise InvalidPayload("the payload is not a JSON object")
-        if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
-            headers, payload = headers | _texts(payload["headers"]), payload["body"]
-        lines = (with_recipient(headers, line) for line in SURFACES[format](headers, payload))
-        return [{"source": {"platform": format}, **line} for line in lines]
+        return _lines_of_payload(format, headers, payload)
     except BbError as refusal:
         refusal.details["line"] = number
         return [refusal]
     except Exception as error:  # a payload must not stop the others, not even by a bug of ours
         return [unprocessed(error)]
+
+
+def _lines_of_payload(format: str, headers: dict[str, str], payload: Any) -> list[Any]:  # noqa: A002
+    if isinstance(payload, BbError):
+        raise payload
+    if not isinstance(payload, dict):
+        raise InvalidPayload("the payload is not a JSON object")
+    if isinstance(payload.get("body"), dict) and isinstance(payload.get("headers"), dict):
+        headers, payload = headers | _texts(payload["headers"]), payload["body"]
+    lines = (with_recipient(headers, line) for line in SURFACES[format](headers, payload))
+    return [{"source": {"platform": format}, **line} for line in lines]

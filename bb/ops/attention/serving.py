@@ -85,6 +85,7 @@ class Hosting:
 
             self._at.act(decide)
             self.harness.note_sent(plan, now)
+        self.harness.forget(plan.settled)
         self.harness.note_nothing_due(now)
         return plan
 

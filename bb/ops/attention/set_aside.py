@@ -1,4 +1,4 @@
-"""Lines of a platform that bb could not process. They are set aside: reported, recorded, and never in the way of others."""
+"""Lines of a platform that bb could not process. They are set aside, and all other lines are imported."""
 
 from __future__ import annotations
 

@@ -54,6 +54,8 @@ def bind(
 ) -> dict[str, Any]:
     """Set an agent's names on platforms, and what it owns. Without options, show them.
 
+    The answer also counts the messages that already named the agent so. `bb chat knocks` lists them.
+
     Parameters:
         handle (PLATFORM:ID): A name on a platform, such as slack:U123 or github:amber-bot. May be repeated.
         role (ROLE): A role or group, such as @backend, or slack:@S123. May be repeated.
@@ -74,7 +76,7 @@ def bind(
     if not given_names and not remove:
         return configuration.bindings(at.book(), agent)
     by = desk.principal()
-    return at.act(lambda book, _: configuration.bind(book, by, at.subject, given_names, remove=remove), by)
+    return at.act(lambda book, now: configuration.bind(book, by, at.subject, given_names, now, remove=remove), by)
 
 
 @op(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from bb.attention.acts.tools import Tool
 from bb.attention.facts import Answer
 from bb.attention.harness import delivery
 from bb.attention.judging.cases import find_message
+from bb.attention.refusals import NoSuchEvent
 from bb.attention.state.attention_state import AttentionState
 from bb.attention.turns import queries
 from bb.kernel import json_text
@@ -32,9 +34,10 @@ def find_tool(name: str) -> Tool:
 def run(at: C2aDesk, agent: str, tool: Tool, given: Mapping[str, Any], most: int = MOST_ANSWER) -> dict[str, Any]:
     """Run TOOL for AGENT and record its effects. The answer has about MOST bytes at most."""
     if tool.reads_only:
-        facts, answer = _fitting(tool, at.book(), agent, given, at.desk.now(), most)
-        if not facts:
-            return answer
+        with contextlib.suppress(NoSuchEvent.error):  # refused again below, where that is recorded
+            facts, answer = _fitting(tool, at.book(), agent, given, at.desk.now(), most)
+            if not facts:
+                return answer
     return at.act(lambda book, now: _fitting(tool, book, agent, given, now, most))
 
 

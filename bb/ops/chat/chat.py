@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bb.attention.messages import system_messages
+from bb.attention.messages import intents, system_messages
 from bb.groups.facts import ACTIVE, IDLE, StateSet
 from bb.kernel import ids
 from bb.kernel.digest import digest
@@ -269,7 +269,15 @@ def _sent(
     for attachment in data.get("attachments", ()):
         stored_blobs.must_be_there(group.store.path, attachment)
     answered = _event_of(group, data.get("reply_to"))
-    c2a = system_messages.c2a_of_cccs_message(who, resolved, members, data, conversation=group.id, answered=answered)
+    c2a = system_messages.c2a_of_cccs_message(
+        who,
+        resolved,
+        members,
+        data,
+        conversation=group.id,
+        answered=answered,
+        is_asked=who == ids.PERSON and _asks(group, data.get("reply_to")),
+    )
     if c2a:
         data["c2a"] = c2a
     scope = directories.scope_of(group, path)
@@ -291,6 +299,12 @@ def _event_of(group: GroupDesk, reply_to: Any) -> str:
     event = group.event(reply_to)
     c2a = event.data.get("c2a") if event else None
     return str(c2a.get("event") or reply_to) if isinstance(c2a, dict) else str(reply_to)
+
+
+def _asks(group: GroupDesk, reply_to: Any) -> bool:
+    """Whether the answered message is by an agent and asks something."""
+    event = group.event(reply_to) if reply_to else None
+    return event is not None and event.by in group.roles() and intents.asks(str(event.data.get("text", "")))
 
 
 def _key(client_id: str | None) -> str | None:

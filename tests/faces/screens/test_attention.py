@@ -226,7 +226,7 @@ def test_explain_says_what_was_recorded_where_the_rules_of_now_say_otherwise(her
 
     said = " ".join(lines_of(here, "explain", "slack:9"))
 
-    assert "  addressed_to_other  the message mentions another participant" in said
+    assert "  before_bind         the message named the agent before the agent was bound to that name" in said
     assert "Recorded on arrival: must_not_respond, to_other, tool_mailbox (addressed_to_other)." in said
     assert "By the current rules: must_respond, to_me, buffered (direct_mention)." in said
 
@@ -315,7 +315,10 @@ def test_what_is_sent_says_what_it_settles_whom_it_asks_and_what_would_be_better
 
     assert lines_of(here, *answer) == [f"Already sent, not sent again: sent; the answered event is responded  [{name}]"]
     assert asked[0].startswith("Sent  [send:amber-otter:")
-    assert asked[1:] == [f"  {BLUE:<24}  may_respond, notify (role_mention), asked first"]
+    assert asked[1:] == [
+        f"  {BLUE:<24}  may_respond, notify (role_mention), asked first",
+        "Note: C9 is a new conversation: nobody has written in it yet",
+    ]
     assert [each.partition("  (")[2] for each in status if each.startswith("Warning: ")] == [
         "mention_creates_obligation)",
         "status_is_progress)",

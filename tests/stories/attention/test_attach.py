@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from bb.cli.programs import permissions
-from bb.mcp import tool_list
 from tests.stories.attention.attach_support import AMBER, ANSWER, Attached, line
 from tests.waiting import until
 
@@ -29,6 +27,9 @@ PERMISSION = {
     ],
 }
 ONCE, NO, GONE = [{"outcome": "selected", "optionId": option} for option in ("once", "no")] + [{"outcome": "cancelled"}]
+
+
+ANOTHER = {"id": "bo-k"}  # a person who is not talking with the agent
 
 
 def channel(event: str, text: str, *mentions: str, **more: Any) -> dict[str, Any]:
@@ -158,12 +159,7 @@ def test_what_it_need_not_answer_waits_for_the_next_prompt(attached: Attached):
     attached.until("ended", eventId="github:c1")
 
     attached.ingest(
-        channel(
-            "c2",
-            "fine here",
-            author={"id": "bob", "kind": "human"},
-            conversation={"id": "C1", "kind": "channel", "threadId": "T"},
-        )
+        channel("c2", "fine here", author=ANOTHER, conversation={"id": "C1", "kind": "channel", "threadId": "T"})
     )
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is False
     attached.says("m1")
@@ -182,7 +178,7 @@ def test_with_wake_may_it_gets_a_turn(attached: Attached):
     attached.ingest(channel("c1", "@amber is it green?", "amber", conversation=where))
     attached.until("ended", eventId="github:c1")
 
-    attached.ingest(channel("c2", "fine here", author={"id": "bob", "kind": "human"}, conversation=where))
+    attached.ingest(channel("c2", "fine here", author=ANOTHER, conversation=where))
 
     assert attached.until("delivered", eventId="github:c2")["startsTurn"] is True
     attached.until("ended", eventId="github:c2")
@@ -244,38 +240,6 @@ def test_a_deletion_cancels_the_turn_and_nothing_is_answered(attached: Attached)
     until(lambda: len(attached.prompts()) == 2)
     assert "event_id: github:m2" in attached.prompts()[1]
     assert attached.answers() == []
-
-
-def test_the_persons_order_to_stop_cancels_the_turn_and_is_the_next_prompt(attached: Attached):
-    attached.script([["text", "Half of"], ["wait", True]], [["text", "I stop."]])
-    attached.attach()
-    attached.says("m1")
-    attached.until("started")
-
-    attached.bb("chat", "stop", AMBER, "--reason", "wrong branch")
-    attached.until("cancelled", eventId="github:m1")
-    order = attached.until("started")["eventId"]
-    attached.until("ended", eventId=order)
-
-    assert "wrong branch" in attached.prompts()[1]
-    assert len(attached.prompts()) == 2
-    assert attached.answers() == []
-
-
-def test_an_order_to_stop_something_else_interrupts_and_the_turn_starts_anew(attached: Attached):
-    attached.script([["wait", True]], [["text", "I stop."]], ANSWER)
-    attached.attach()
-    attached.says("m1")
-    attached.until("started")
-
-    said = line("m2", "Check the docs.", {"id": "D2", "kind": "dm"}, target={"recipient": "amber"})
-    attached.ingest(said)
-    attached.bb("chat", "stop", AMBER, "--event", "github:m2")
-    attached.until("cancelled", eventId="github:m1")
-    attached.until("ended", eventId="github:m1", owed=False)
-
-    assert attached.answers() == ["It is green."]
-    assert not any("Check the docs." in prompt for prompt in attached.prompts())
 
 
 def test_an_urgent_message_interrupts_and_the_interrupted_one_comes_back(attached: Attached):
@@ -477,10 +441,6 @@ def test_bbs_own_tools_are_always_allowed_and_nothing_that_only_looks_like_one(
     assert attached.answers() == [str(ONCE if is_allowed else NO).replace("'", '"')]
 
 
-def test_these_are_all_tools_of_bb():
-    assert sorted(permissions.TOOLS) == sorted(tool.name for tool in tool_list.MENU)
-
-
 # -- the end, and the next run
 
 
@@ -550,21 +510,6 @@ def test_the_end_of_bb_ends_the_program_and_what_it_has_started(attached: Attach
     until(lambda: not is_running(child))
 
 
-def test_the_second_interrupt_ends_a_program_that_does_not_obey_at_once(attached: Attached):
-    attached.script([["child", None], ["call", "Watch"], ["wait", False]])
-    attached.attach()
-    attached.says("m1")
-    attached.until("working")
-    assert attached.process
-    attached.process.send_signal(signal.SIGINT)
-    attached.until("cancelled")
-
-    status, _ = attached.stop(signal.SIGINT)
-
-    assert status == 130
-    assert not is_running(int((attached.folder / "child").read_text()))
-
-
 # -- refusals
 
 
@@ -596,15 +541,6 @@ def test_a_program_that_ends_at_once(attached: Attached):
     assert (status, code) == (4, "NOT_AN_ACP_AGENT")
     assert message.endswith('ended with status 2 before it opened a session: "unknown option: --acp"')
     assert "--acp" in hint
-
-
-@pytest.mark.long
-def test_a_program_that_says_nothing(attached: Attached):
-    attached.script(mute=True)
-
-    _, code, message, _ = refusal_of(attached)
-
-    assert (code, message.partition(" ")[2]) == ("NOT_AN_ACP_AGENT", "did not open a session within 60 seconds")
 
 
 def test_no_command(attached: Attached):

@@ -1,4 +1,4 @@
-"""A question of an agent and its answer, through a running `bb chat serve`: asked, answered with a word, shown together."""
+"""A question of an agent and its answer, through a running `bb chat serve`: both are shown together."""
 
 from __future__ import annotations
 

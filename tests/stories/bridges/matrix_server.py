@@ -17,7 +17,7 @@ PATHS = {
     "sync": r"GET sync",
     "send": r"PUT rooms/([^/]+)/send/([^/]+)/([^/]+)",
     "redact": r"PUT rooms/([^/]+)/redact/([^/]+)/([^/]+)",
-    "rules": r"GET rooms/([^/]+)/state/m\.room\.join_rules/?",
+    "state": r"GET rooms/([^/]+)/state",
     "messages": r"GET rooms/([^/]+)/messages",
     "join": r"POST join/([^/]+)",
     "create": r"POST createRoom",
@@ -117,8 +117,13 @@ class Matrix(Platform):
             self.stream.append(event | own)
         return Reply({"event_id": self._known[transaction]})
 
-    def _rules(self, _: dict[str, Any], room: str) -> Reply:
-        return Reply({"join_rule": self.rules[room]}) if room in self.rules else refused(403, "M_FORBIDDEN")
+    def _state(self, _: dict[str, Any], room: str) -> Reply:
+        if room not in self.rules:
+            return refused(403, "M_FORBIDDEN")
+        users = [("@ada:example.org", "join"), (BOT, "join")]
+        members = [state_event("m.room.member", user, {"membership": how}) for user, how in users]
+        create = state_event("m.room.create", "", {"room_version": "11"})
+        return Reply([create, state_event("m.room.join_rules", "", {"join_rule": self.rules[room]}), *members])
 
     def _join(self, _: dict[str, Any], room: str) -> Reply:
         self.rules[room] = "invite"
@@ -129,6 +134,12 @@ class Matrix(Platform):
         room = f"!dm-{user[1:].replace(':', '-')}:example.org"
         self.rules[room] = "invite"
         return Reply({"room_id": room})
+
+
+def state_event(kind: str, key: str, content: dict[str, Any]) -> dict[str, Any]:
+    """An event that is part of the state of a room."""
+    about = {"event_id": f"${kind}{key}", "sender": key or BOT, "origin_server_ts": 1795168800123}
+    return {"type": kind, "state_key": key, "content": content, **about}
 
 
 def without_room(event: dict[str, Any]) -> dict[str, Any]:

@@ -134,12 +134,24 @@ def test_a_message_outside_of_a_guild_is_for_the_agent_of_the_bot(here: World, d
     assert heard(here, "discord:330000000000000009:1440000000000000001")["directedness"] == "to_me"
 
 
-def test_a_channel_that_not_everybody_sees_is_private(here: World, discord: Discord):
+def test_a_channel_that_not_everybody_sees_is_private_and_seen_by_the_agent_of_the_bot(here: World, discord: Discord):
     started(here, discord)
 
     discord.say(frame("message", channel_id=HIDDEN))
 
-    until(lambda: here.bb("chat", "arrange", HIDDEN)["is_private"], "the private channel")
+    heard(here, f"discord:{HIDDEN}:1440000000000000001")
+    assert here.bb("chat", "arrange", HIDDEN)["is_private"] is True
+
+
+def test_a_channel_becomes_private_at_the_moment_at_which_discord_says_so(here: World, discord: Discord):
+    started(here, discord)
+    discord.say(frame("message"))
+    heard(here)
+    hidden = discord.channels[HIDDEN]["permission_overwrites"]
+
+    discord.say({"t": "CHANNEL_UPDATE", "d": discord.channels[CHANNEL] | {"permission_overwrites": hidden}})
+
+    until(lambda: here.bb("chat", "arrange", CHANNEL)["is_private"], "the private channel")
 
 
 def test_a_private_answer_in_a_channel_goes_to_its_author_alone(here: World, discord: Discord):

@@ -122,6 +122,21 @@ def test_an_invitation_from_its_own_server_is_accepted_and_its_room_is_known_as_
     assert row["directedness"] == "to_me"
 
 
+def test_a_private_room_is_seen_by_the_agent_of_the_bot_until_it_is_thrown_out(here: World, matrix: Matrix):
+    matrix.rules["!secret:example.org"] = "invite"
+    started(here, matrix)
+    matrix.say(event("message", room_id="!secret:example.org"))
+    heard(here, "matrix:!secret:example.org:$one")
+    assert here.bb("chat", "arrange", "!secret:example.org")["is_private"] is True
+
+    gone = event(
+        "member", room_id="!secret:example.org", event_id="$gone", state_key=BOT, content={"membership": "ban"}
+    )
+    matrix.say(gone)
+
+    until(lambda: "matrix:!secret:example.org:$one" not in here.events(), "the end of the membership")
+
+
 def test_a_private_answer_in_a_room_goes_to_its_author_alone(here: World, matrix: Matrix):
     started(here, matrix)
     matrix.say(event("message"))

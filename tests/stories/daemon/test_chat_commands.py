@@ -119,6 +119,20 @@ def test_what_is_urgent_says_so_and_what_asks_for_a_reply(repo: Scratch):
     assert "user -> cobalt, attention  [" in shown
 
 
+def test_the_persons_yes_to_a_question_of_an_agent_is_input_and_shown_with_the_question(repo: Scratch):
+    repo.bb("chat", "send", "Shall I deploy?", "--to", "user", BB_AGENT="amber")
+    question = said(repo, "history", BB_AGENT="amber")["messages"][0]["id"]
+
+    repo.bb("chat", "reply", question, "yes")
+    answered = said(repo, "inject", "--peek", "--agent", "amber")["blocks"]
+    repo.bb("chat", "reply", question, "thanks!")
+    thanked = said(repo, "inject", "--peek", "--agent", "amber")["blocks"]
+
+    assert [(block["policy"], block["reason"]) for block in answered] == [("must_respond", "answer")]
+    assert answered[0]["answers"]["content"] == [{"type": "text", "text": "Shall I deploy?"}]
+    assert [block["policy"] for block in thanked] == ["must_respond", "ack_only"]
+
+
 def test_something_is_said_in_another_group(repo: Scratch):
     other = repo.json("group", "create", "--title", "Elsewhere").data["group_id"]
 
