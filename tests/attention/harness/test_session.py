@@ -248,3 +248,33 @@ def test_time_alone_does_nothing_before_it_is_said_to(side: Side):
         host.replay.now = due
         done += len(host.do(tick={})["due"])
     assert done >= 6
+
+
+def test_what_is_taken_and_closed_is_forgotten_and_an_edit_still_brings_its_news(side: Side):
+    for event in ("1", "2"):
+        side.host.dm(event, "is it green?")
+        side.host.wait("5s")
+        side.go()
+        side.take(event)
+        side.host.wait("2m")
+    side.host.send(AMBER, "It is.", "k", inReplyTo="1", visibility="dm", target={})
+
+    side.harness.forget(side.plan().settled)
+
+    assert list(side.harness.handed) == ["slack:2"]
+    edited = message("1", "is it blue?", conversation=f"D-{AMBER}", kind="dm", recipient="U1")
+    side.host.do(edit=edited | {"version": 2})
+    side.host.wait("5s")
+    assert len(side.go()) == 1, "the edit of an answered message is a new event"
+
+
+def test_an_edit_opens_again_what_was_forgotten(side: Side):
+    side.host.says("1", "U1 thanks!", mentions=["U1"])
+    side.host.wait("5s")
+    side.go()
+    side.take("1")
+    side.host.do(react={"agent": AMBER, "inReplyTo": "1", "signal": "agree"})
+    side.harness.forget(side.plan().settled)
+
+    assert side.harness.handed == {}
+    assert side.go() == []
