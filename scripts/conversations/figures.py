@@ -82,6 +82,7 @@ def latencies(repository: str, bb: Sequence[str], agent: str, among: str, runs: 
             timed("one message taken in", began)
             event = _delivered(session)
             timed("mention to turn", began)
+            session.ask("ping", {})  # so that the acceptance of the delivery is recorded
             began = time.perf_counter()
             session.ask("tools/call", {"name": "chat.send_message", "arguments": _answer(event, number)})
             timed("one answer sent", began)

@@ -133,10 +133,9 @@ class Served:
         self._now = 0
         self._set_now(start)
         self._op("init")
-        for agent in (*AGENTS.values(), BRIDGE):
+        for agent in AGENTS.values():
             self._op("agent.register", name=agent, role="builder")
         self._server = Server(repository, bb, BB_CHAT_CLOCK="client", BB_NOW=clock.text(start))
-        self._bridge = Session(self._server.socket, BRIDGE, {})
         self._sessions: dict[str, Session] = {}
 
     def __enter__(self) -> Self:
@@ -144,7 +143,6 @@ class Served:
 
     def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
         self._leave()
-        self._bridge.close()
         self._server.close()
         self._desk.close()
 
@@ -169,6 +167,13 @@ class Served:
         for agent in conversation.agents:
             if not agent.is_away:
                 self._sessions[agent.id] = Session(self._server.socket, agent.id)
+        self._tell_now()
+
+    def _tell_now(self) -> None:
+        """Tell the server the time, by any session, and wait until it knows."""
+        session = next(iter(self._sessions.values()))
+        session.tell("bb/now", {"now": clock.text(self._now)})
+        session.ask("ping", {})
 
     def _leave(self) -> None:
         for session in self._sessions.values():
@@ -185,7 +190,7 @@ class Served:
     def until(self, now: int) -> None:
         if now != self._now:
             self._set_now(now)
-            self._bridge.tell("bb/now", {"now": clock.text(now)})
+            self._tell_now()
 
     def _set_now(self, now: int) -> None:
         self._now = now
@@ -196,7 +201,6 @@ class Served:
         return found
 
     def deliveries(self) -> list[tuple[str, dict[str, Any]]]:
-        self._bridge.ask("ping", {})  # so that the server has heard of the time
         handed = []
         for agent, session in self._sessions.items():
             session.ask("ping", {})

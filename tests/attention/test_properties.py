@@ -15,6 +15,7 @@ from bb.attention.facts import (
     AttentionFact,
     Bound,
     Claiming,
+    Confirming,
     Deleted,
     Digested,
     Edited,
@@ -29,7 +30,7 @@ from bb.attention.facts import (
 from bb.attention.judging.current_decision import standing
 from bb.attention.messages import messages
 from bb.attention.rehearsal.rehearsal import Rehearsal
-from bb.attention.state import activity, claims, conversations, deliveries, threads, transitions
+from bb.attention.state import activity, claims, confirmations, conversations, deliveries, threads, transitions
 from bb.attention.state.claims import Claim
 from bb.attention.state.conversations import CONVERSATION
 from bb.attention.state.deliveries import Delivery
@@ -142,6 +143,7 @@ ABOUT = st.fixed_dictionaries(
 )
 TEXTS = st.sampled_from(["", "one", "two"])
 SAID = st.builds(Posted, st.just("svc:x"), C2A, TEXTS)
+USERS = st.sampled_from(["member slack:U1", "member slack:U2"])
 FACTS: st.SearchStrategy[AttentionFact] = st.one_of(
     SAID,
     SAID,
@@ -156,6 +158,15 @@ FACTS: st.SearchStrategy[AttentionFact] = st.one_of(
         st.sampled_from(claims.ACTIONS),
         st.fixed_dictionaries({}, optional={"to": AGENT, "ttl_ms": st.integers(1, 10**7)}),
     ),
+    st.builds(
+        Confirming,
+        AGENT | st.just("user") | st.just("svc:slack"),
+        st.sampled_from(["confirm-1", "confirm-2"]),
+        st.sampled_from(["ask", "allow", "refuse"]),
+        st.just({"message": "x"}),
+    ),
+    st.builds(Arranged, st.just("svc:slack"), st.just("C1"), st.dictionaries(USERS, st.booleans(), max_size=2)),
+    st.builds(Arranged, st.just("svc:slack"), st.just("C1"), st.just({"listed": ["slack:U1"], "is_private": True})),
     st.builds(Bound, st.just("user"), AGENT, st.fixed_dictionaries({"handles": st.lists(TEXTS, max_size=2)})),
     st.builds(Arranged, st.just("user"), st.sampled_from(["C1", "C2"]), st.dictionaries(TEXTS, TEXTS, max_size=2)),
     st.builds(Tuned, st.just("user"), st.dictionaries(TEXTS, NUMBERS, max_size=2)),
@@ -178,7 +189,7 @@ def agree(some: list[Rehearsal]) -> None:
     first, *others = (each.memory for each in some)
     for other in others:
         assert other.everything() == first.everything()
-        for fold in (messages, deliveries, claims, activity):
+        for fold in (messages, deliveries, claims, confirmations, activity):
             terms = {term for key, state in first.states(fold.NAME) for term, _ in fold.terms(key, state)}
             for term in sorted(terms):
                 assert other.entries_by_term(fold.NAME, term) == first.entries_by_term(fold.NAME, term)
@@ -316,6 +327,8 @@ ODD: st.SearchStrategy[AttentionFact] = st.one_of(
     st.builds(Edited, st.just("svc:x"), NAMES, st.integers(1, 4), ANY_C2A, TEXTS),
     st.builds(Moved, AGENT, NAMES, AGENT, STEPS, ANY_ABOUT),
     st.builds(Claiming, AGENT, st.just("event e1"), st.sampled_from(claims.ACTIONS), told("to", "ttl_ms")),
+    st.builds(Confirming, AGENT, TEXTS, TEXTS, told("event", "to", "by")),
+    st.builds(Arranged, st.just("svc:x"), st.just("C1"), told("member slack:U1", "listed", "is_private")),
     st.builds(Bound, st.just("user"), AGENT, told("handles", "roles", "streams", "threads")),
     st.builds(Arranged, st.just("user"), st.just("C1"), told(*conversations.POINTS)),
     st.builds(Tuned, st.just("user"), told(*Tuning.__match_args__)),
@@ -338,9 +351,8 @@ def test_no_line_of_history_breaks_anything(facts: list[AttentionFact]):
     for key, state in memory.states(messages.NAME):
         known = messages.message_of_state(key, state)
         if known:
-            event_row(
-                book, known, standing(book.delivery(key, AMBER) or Delivery(key, AMBER), Claim(key), 0, book.tuning), 0
-            )
+            delivery = book.delivery(key, AMBER) or Delivery(key, AMBER)
+            event_row(book, AMBER, known, standing(delivery, Claim(key), 0, book.tuning), 0)
     for key, _ in memory.states(deliveries.NAME):
         event, _, agent = key.rpartition(" ")
         book.delivery(event, agent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import tomllib
 from typing import Any
@@ -43,10 +44,15 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_every_heading_that_a_link_names_is_there():
-    pages = {page.name: page.read_text() for page in (ROOT / "docs").glob("*.md")}
+    folder = ROOT / "docs"
+    pages = {
+        page.relative_to(folder).as_posix(): page.read_text()
+        for page in [*folder.glob("*.md"), *folder.glob("bridges/*.md")]
+    }
     for name, text in pages.items():
         for page, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
-            headings = re.findall(r"^#+ (.+)$", pages.get(page or name, ""), re.MULTILINE)
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(name), page)) if page else name
+            headings = re.findall(r"^#+ (.+)$", pages.get(there, ""), re.MULTILINE)
             anchors = {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
             assert anchor in anchors, f"{name} -> {page}#{anchor}"
 

@@ -336,15 +336,15 @@ def is_new(agent: str) -> bool:
 
 
 def test_a_knock_is_pushed_without_the_text(both: Here):
-    mail = ["--category", "INFO", "--subject", "A word", "--body", "The quartz lantern."]
+    thanks = {"eventId": "slack:1", "source": {"platform": "slack"}, "author": {"id": "U1", "kind": "human"}}
+    thanks |= {"conversation": {"id": "D1", "kind": "dm"}, "target": {"recipient": f"agent:{COBALT}"}}
     with opened(both, "--channel", "--agent", COBALT) as session:
-        both.joined("violet-fox")
-        both.repo.json("agent", "send", "--from", AMBER, "--to", COBALT, "--to", "violet-fox", *mail)
+        ingest(both, thanks | {"content": [{"type": "text", "text": "Thanks a lot!"}]})
         pushed = session.pushed()
 
         assert pushed["meta"]["form"] == "knock"
-        assert "C2A KNOCK" in pushed["content"]
-        assert "quartz" not in str(pushed)
+        assert pushed["meta"]["policy"] == "ack_only"
+        assert "Thanks" not in str(pushed)
 
 
 def test_what_was_not_written_to_the_host_is_pushed_in_its_next_session(both: Here):

@@ -59,6 +59,7 @@ WORDS = {
     "중지": "Korean",
     "취소": "Korean: `cancel`",
 }
+FIRST = frozenset(words.split()[0] for words in WORDS)
 # Words that may come before an order.
 BEFORE = frozenset(
     "no nope wait oh hey hi ok okay please pls bitte nein non s'il por favor everyone all guys".split()  # noqa: SIM905
@@ -90,15 +91,28 @@ class StopOrder(Record):
 def stop_order(text: str) -> StopOrder | None:
     """The order that TEXT gives; None if it gives none."""
     said = unquoted(text).strip()
-    if not said or len(said) > LONGEST or text.lstrip().startswith(QUOTES):
+    if not said or len(said) > LONGEST or text.lstrip().startswith(QUOTES) or not _may_begin_an_order(said):
         return None
     words, is_question = _first_sentence(said)
-    while words and (words[0] in BEFORE or words[0].startswith(("@", "<@", "<!"))):
+    while words and _is_call(words[0]):
         words = words[1:]
     rest = next((words[size:] for size in (2, 1) if " ".join(words[:size]) in WORDS), None)
     if rest is None or is_question or len(words) > MOST_WORDS or (rest and rest[0] in OTHERWISE):
         return None
     return StopOrder(tuple(word for word in rest if word not in AFTER and not word.startswith(("@", "<@"))))
+
+
+def _may_begin_an_order(said: str) -> bool:
+    """Whether the first word besides a call begins an order. Almost every text ends here."""
+    for token in said.split():
+        word = _bare(token.casefold())
+        if word and not _is_call(word):
+            return word in FIRST
+    return False
+
+
+def _is_call(word: str) -> bool:
+    return word in BEFORE or word.startswith(("@", "<@", "<!"))
 
 
 def _first_sentence(said: str) -> tuple[list[str], bool]:
@@ -109,7 +123,7 @@ def _first_sentence(said: str) -> tuple[list[str], bool]:
         if word:
             words.append(word)
         end = token[-1:]
-        is_only_a_call = all(each in BEFORE or each.startswith(("@", "<@", "<!")) for each in words)
+        is_only_a_call = all(map(_is_call, words))
         if end in ASKING:
             return words, True
         if end in ENDS and not is_only_a_call:

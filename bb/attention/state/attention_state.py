@@ -224,6 +224,7 @@ class Gathered:
     def __init__(self, below: States) -> None:
         self._below = below
         self._at_hand: dict[tuple[str, str], Any] = {}
+        self._counts: dict[tuple[str, str], int] = {}
 
     def gather(self, fold: str, keys: Iterable[str]) -> None:
         """Read these entries into the cache; also remember which of them do not exist."""
@@ -251,4 +252,6 @@ class Gathered:
         return self._below.newest_first(fold, term)
 
     def count(self, fold: str, term: str) -> int:
-        return self._below.count(fold, term)
+        if (fold, term) not in self._counts:
+            self._counts[fold, term] = self._below.count(fold, term)
+        return self._counts[fold, term]

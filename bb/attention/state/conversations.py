@@ -109,11 +109,12 @@ def users(state: Mapping[str, Any] | None) -> tuple[dict[str, bool], bool]:
     registers = state or {}
     listed = registers.get(LISTED)
     since = listed[:3] if listed else []
-    found = dict.fromkeys(listed[3], True) if listed and isinstance(listed[3], list) else {}
+    names = listed[3] if listed and isinstance(listed[3], list) else []
+    found = {user: True for user in names if isinstance(user, str)}
     for name, register in registers.items():
         if name.startswith(MEMBER) and register[:3] > since:
             found[name.removeprefix(MEMBER)] = register[3] is True
-    return {user: is_in for user, is_in in found.items() if isinstance(user, str)}, listed is not None
+    return found, listed is not None
 
 
 def with_users(

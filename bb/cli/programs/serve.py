@@ -141,6 +141,12 @@ class Server:
             if peer.seat.is_over:
                 peer.is_ending = True
                 return
+        self._answer(peer)
+
+    def _answer(self, peer: Peer) -> None:
+        """Write the answers before the next deliveries are planned and recorded, which takes longer."""
+        if peer.unsent and (not peer.line.tells or select.select([], [peer.line.writes], [], 0)[1]):
+            peer.flush()
 
     def _supersede(self, new: Peer) -> None:
         """Close older harnesses of the same agent, so that only the newest one receives deliveries."""

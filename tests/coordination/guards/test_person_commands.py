@@ -14,6 +14,7 @@ from bb.coordination.guards import hazards
     [
         ("bb thaw --all", "bb thaw --all"),
         ("cd src && bb freeze . --why x", "bb freeze ."),
+        ("bb chat confirm confirm-49720bc899f4", "bb chat confirm"),
         ("bb agent pause cobalt-harbor", "bb agent pause"),
         ("bb init --stale-minutes 1", "bb init --stale-minutes"),
         ("bb init --stale-minutes=default", "bb init --stale-minutes=default"),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from http.client import HTTPException
@@ -14,6 +17,7 @@ import pytest
 from tests.stories.bridges.bot import OTTER, STEPS, World, program, stored, world
 from tests.stories.bridges.platform import broken, kill, reset, too_many
 from tests.stories.bridges.slack_server import BOT, SECRET, TEAM, Slack, send
+from tests.waiting import until
 
 KETTLE = "C0KETTLE"
 FIRST = f"{int(time.time()) - 60}.000100"  # when the first message was written
@@ -283,3 +287,20 @@ def test_an_agent_cannot_import_an_answer_of_the_person(here: World, slack: Slac
     here.bb("chat", "ingest", "--format", "slack", stdin=json.dumps(forged), BB_AGENT=OTTER)
 
     assert here.repo.json(*words).code == "CONFIRM_REQUIRED"
+
+
+@pytest.mark.parametrize("verb", ["ingest", "outbox"])
+def test_the_bot_ends_with_each_part_of_it_so_that_its_supervisor_starts_it_again(here: World, verb: str):
+    bot = here.start()
+    child = until(lambda: child_of(bot.pid, verb), f"the command {verb}")
+
+    os.kill(child, signal.SIGKILL)
+
+    here.wait_until_ended()
+
+
+def child_of(parent: int, word: str) -> int | None:
+    """The process that PARENT has started with WORD among its arguments."""
+    ran = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+    rows = [line.split(None, 2) for line in ran.stdout.splitlines()]
+    return next((int(pid) for pid, ppid, args in rows if int(ppid) == parent and f" chat {word} " in args), None)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from bb.kernel import clock
+from bb.kernel.errors import BbError
 from tests.stories.travel.travel_support import AMBER, COBALT, NOON, Clone, settle
 
 LATER = clock.text(clock.parse(NOON) + clock.MINUTE)
@@ -54,7 +57,7 @@ def test_the_same_message_taken_in_twice_is_one_event(pair: list[Clone]):
 
     for each in pair:
         rows = each.ask("chat.list", agent=AMBER)["events"]
-        assert [row["eventId"] for row in rows].count("s:2") == 1
+        assert [row["eventId"] for row in rows].count("slack:s:2") == 1
         assert each.ask("chat.ingest", lines=[again])["counts"] == {"duplicate": 1}
 
 
@@ -92,3 +95,22 @@ def test_an_answer_that_was_sent_in_two_clones_under_one_key_is_one_answer(pair:
         rows = [row for row in each.ask("chat.list", agent=COBALT)["events"] if row["eventId"] in named]
         assert len(rows) == 1
         assert each.ask("chat.show", event="s:3", agent=AMBER)["disposition"] == "responded"
+
+
+def test_the_person_allows_in_one_clone_what_an_agent_asked_in_another(pair: list[Clone]):
+    here, there = pair
+    here.ask("chat.bind", agent=AMBER, handle=["slack:U1"])
+    private = line("s:1", "Is it broken?", conversation={"id": "D1", "kind": "dm"}, target={"recipient": "U1"})
+    here.ask("chat.ingest", lines=[private])
+    said = {"in_reply_to": "s:1", "conversation": "C1", "visibility": "channel", "directedness": "ambient"}
+    said |= {"idempotency_key": "k", "by": AMBER}
+    with pytest.raises(BbError) as refused:
+        here.ask("send", text="It is.", **said)
+    settle(pair)
+
+    (request,) = there.ask("chat.confirmations")["confirmations"]
+    assert request["id"] == refused.value.details["confirmation"]
+    there.ask("chat.confirm", request=request["id"])
+    settle(pair)
+    assert here.ask("chat.confirmations")["confirmations"] == []
+    assert here.ask("send", text="It is.", **said)["disposition"] == "responded"
