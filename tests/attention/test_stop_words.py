@@ -20,6 +20,7 @@ AT_ONCE = (
     "no, stop!",
     "wait! stop!",
     "stop! cancel the migration",
+    "> I start the migration now\nstop!",
     "Stop. That is the wrong database, roll back what you can.",
     "stop, that is production",
     "stop what you are doing",

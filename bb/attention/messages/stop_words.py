@@ -72,7 +72,7 @@ AFTER = frozenset(
 )
 # Words that make something else of `stop`: stop by, stop over, stop in, stop at the shop.
 OTHERWISE = frozenset("by over in off short and or for on if when being".split())  # noqa: SIM905
-QUOTES = tuple("\"'“„«‘`>")
+QUOTES = tuple("\"'“„«‘")
 ENDS = ".!;,\n…。！、"
 ASKING = "?？؟"
 
@@ -91,7 +91,7 @@ class StopOrder(Record):
 def stop_order(text: str) -> StopOrder | None:
     """The order that TEXT gives; None if it gives none."""
     said = unquoted(text).strip()
-    if not said or len(said) > LONGEST or text.lstrip().startswith(QUOTES) or not _may_begin_an_order(said):
+    if not said or len(said) > LONGEST or said.startswith(QUOTES) or not _may_begin_an_order(said):
         return None
     words, is_question = _first_sentence(said)
     while words and _is_call(words[0]):

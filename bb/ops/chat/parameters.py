@@ -85,7 +85,7 @@ class Directed(JsonText):
 
 
 class Intent(JsonText):
-    """C2A: the intent: question, answer, assignment, approval_request, blocker, status, thanks or receipt."""
+    """C2A: the intent: question, answer, assignment, approval_request, blocker, status, thanks, receipt or cancel."""
 
     offered = INTENTS
 

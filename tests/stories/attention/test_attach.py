@@ -396,6 +396,17 @@ def test_without_a_terminal_the_person_is_asked_in_the_ledger(
     assert attached.bb("chat", "confirmations")["confirmations"] == []
 
 
+def test_a_yes_in_the_chat_lets_no_tool_run(attached: Attached):
+    attached.script([["ask", PERMISSION]])
+    attached.attach()
+    attached.says("m1")
+    request = attached.until("permission_asked")["confirmation"]
+
+    attached.says("m2", "yes")
+
+    assert [each["id"] for each in attached.bb("chat", "confirmations")["confirmations"]] == [request]
+
+
 def test_a_request_that_nobody_waits_for_any_more_is_withdrawn(attached: Attached):
     attached.script([["ask", PERMISSION]])
     attached.attach()
