@@ -12,6 +12,7 @@ from bb.attention.facts import (
     Arranged,
     Bound,
     Claiming,
+    Confirming,
     Deleted,
     Digested,
     Edited,
@@ -301,6 +302,11 @@ ATTENTION = [
         {"token": "deploy", "about": {"progress": 1}},
     ),
     (Digested("ada-l", "00"), "x.bb.c2a.digest", {"upto": "00"}),
+    (
+        Confirming("ada-l", "confirm-0", "ask", {"message": "hello"}),
+        "x.bb.c2a.confirmation",
+        {"request": "confirm-0", "action": "ask", "about": {"message": "hello"}},
+    ),
     (
         Refusal("ada-l", "POLICY_FORBIDS", {"event_id": "s:1"}),
         "x.bb.c2a.refused",
