@@ -41,6 +41,7 @@ REVIEWED = {
     ("ledger/files/file_systems.py", "_read_mounts", "open"): "a table of the kernel, by a fixed name",
     ("ledger/files/lock.py", "_opened", "os.open"): "a lock: opened to write, never through a link, never read",
     ("ledger/local/queue.py", "_is_alive", "os.open"): "a lock: opened to write, never read",
+    ("ops/attention/connected.py", "is_connected", "os.open"): "the same",
     ("ledger/local/descriptor.py", "is_running", "os.open"): "the same",
     (
         "ledger/journal/rewriting.py",

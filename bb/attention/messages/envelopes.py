@@ -49,7 +49,7 @@ MOST_MEMBERS = 10_000  # in one list
 InvalidEnvelope = Usage.declare(
     "INVALID_ENVELOPE",
     "A member of the message is missing or invalid",
-    hint="correct the member that the pointer names; docs/attention.md describes all members",
+    hint="correct the member that the pointer names; docs/surfaces.md describes all members",
 )
 
 

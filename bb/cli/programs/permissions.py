@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from bb.cli.programs.attach_report import Report
 from bb.cli.programs.terminal_questions import Questions
-from bb.kernel.escaping import name, quotation
+from bb.kernel.foreign import Foreign, name, quotation, sentence
 from bb.kernel.record import Record
 from bb.ops.attention import attaching
 from bb.ops.attention.serving import Hosting
@@ -141,7 +140,7 @@ class Permissions:
             terminal.drop(gone)
         self._sends = set(found)
         for request, about in found.items():
-            terminal.put(request, _send_question(about), partial(self._allow, request))
+            terminal.put(request, _send_question(Foreign(about)), partial(self._allow, request))
 
     def _allow(self, request: str, is_allowed: bool) -> None:
         self._sends.discard(request)
@@ -154,9 +153,9 @@ def _key(request: Id) -> str:
     return f"tool {request}"
 
 
-def _send_question(about: dict[str, Any]) -> str:
-    to = name(str(about["to"])) if about["to"] else "another conversation"
-    return f"may the agent send {quotation(str(about['text']))} to {to}? {about['why']}"
+def _send_question(about: Foreign) -> str:
+    to = name(about["to"]) if about["to"] else "another conversation"
+    return f"may the agent send {quotation(about['text'])} to {to}? {sentence(about['why'])}"
 
 
 def is_own_tool(permission: Permission) -> bool:

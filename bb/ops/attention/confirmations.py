@@ -44,8 +44,7 @@ def open_requests(at: C2aDesk) -> list[dict[str, Any]]:
     examples=("bb chat confirmations", "bb chat confirmations --json"),
 )
 def listed(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
-    """List what agents ask the person to allow: messages that would show private content to more people, and tools that
-    programs of `bb chat attach` want to run."""
+    """List what agents ask the person to allow: to show private content to more people, or to run a tool."""
     return {"confirmations": open_requests(C2aDesk(desk, PERSON, group_id))}
 
 

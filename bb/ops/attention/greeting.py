@@ -9,7 +9,7 @@ from typing import Any
 import bb
 from bb.attention.harness import capabilities, session
 from bb.attention.harness.session import Harness
-from bb.attention.judging.cases import require_registered
+from bb.attention.judging.cases import find_message_or_none, require_registered
 from bb.attention.messages.envelopes import LONGEST_ID, LONGEST_TEXT, EnvelopeMembers, invalid
 from bb.attention.state import tuning
 from bb.attention.state.attention_state import AttentionState
@@ -39,6 +39,8 @@ def begin(desk: Desk, params: Mapping[str, Any], agent: str | None) -> tuple[Hos
     book = at.book()
     glyphs = _glyphs(members, book)
     last = members.object("resume").id("lastAckedEventId")
+    if last and (acked := find_message_or_none(book, last)):  # it may name the event without its platform
+        last = acked.event
     harness = Harness(who, can)
     if can.takes_deliveries:
         at.act(lambda then, now: (session.begin_facts(then, harness, last, now), {}))

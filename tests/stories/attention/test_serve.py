@@ -34,7 +34,13 @@ def test_c2a_011_the_answer_to_initialize_is_what_both_can_do(world: World):
     assert answer["serverInfo"]["name"] == "bb"
     assert answer["capabilities"]["injection"] == CAPABILITIES["injection"] | {"interrupt": False}
     assert answer["capabilities"]["delivery"] == CAPABILITIES["delivery"] | {"teleport": False}
-    assert answer["limits"] == {"composeMs": 3000, "mergeMs": 30000, "claimTtlMs": 900000, "maxBody": 65536}
+    assert answer["limits"] == {
+        "composeMs": 3000,
+        "mergeMs": 30000,
+        "claimTtlMs": 900000,
+        "maxBody": 65536,
+        "turnLeaseMs": 600000,
+    }
     assert answer["sessionId"]
     assert answer["pendingCount"] == 0
 

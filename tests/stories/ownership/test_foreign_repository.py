@@ -134,6 +134,8 @@ def test_what_acts_is_refused_in_a_foreign_repository(theirs: tuple[Scratch, dic
     assert after == before, {path for path in {*before, *after} if before.get(path) != after.get(path)}
     if name == "hook.prepare-commit-msg":  # git's hook must not make the commit fail
         assert ran.data["signed"] is False
+    elif name == "hook.post-commit":  # git calls it after the commit, so it has nothing to refuse
+        assert ran.data["commit"] is None
     else:
         assert ran.code == "UNSAFE_REPOSITORY", ran.out
 
