@@ -202,7 +202,7 @@ class Hosting:
         """Accept lines from a platform, if the harness is a bridge."""
         if not isinstance(params.get("lines"), list):
             raise invalid("lines must be a list", "/lines")
-        return ingest.take_from_harness(self.desk, params["lines"])
+        return ingest.take_from_harness(self.desk, self.agent, params["lines"])
 
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Deliver again all messages that the harness has not accepted."""
