@@ -21,6 +21,7 @@ from bb.kernel import clock, json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
 from bb.kernel.gc_pause import GcPause
+from bb.kernel.ids import PERSON
 from bb.ledger.index.index import Index
 from bb.ledger.records.recordable import must_be_recordable
 from bb.ledger.views import attention
@@ -114,8 +115,9 @@ def _line_by_line(at: C2aDesk, how: dict[str, Any], stdin: IO[bytes], *, is_exte
     from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
 
     is_native = how["format"] in (NATIVE, ENVELOPE) and not how["secret_env"]
+    is_by_agent = _is_by_agent(at.desk)
     for line in whole_lines(stdin, LONGEST_LINE if is_native else payloads.LARGEST):
-        took = _Taken(at, is_external=is_external, is_by_agent=_is_by_agent(at.desk))
+        took = _Taken(at, is_external=is_external, is_by_agent=is_by_agent)
         is_read = is_native or isinstance(line, BbError)
         took.take_all(iter([line]) if is_read else payloads.lines_of(at.desk, how, {}, line), how["format"])
         yield took.result()
@@ -137,8 +139,8 @@ def whole_lines(stream: IO[bytes], longest: int) -> Iterator[Any]:
 
 
 def _is_by_agent(desk: Desk) -> bool:
-    """Whether an agent brings the lines, and not a bridge of the person."""
-    return bool(desk.env.get("BB_AGENT"))
+    """Whether an agent brings the lines, and not a bridge of the person: in its shell, or in its session of a host."""
+    return bool(desk.env.get("BB_AGENT")) or desk.principal() != PERSON
 
 
 def _given(lines: Any, desk: Desk) -> Iterator[Any]:

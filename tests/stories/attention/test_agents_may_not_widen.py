@@ -134,3 +134,22 @@ def test_an_agent_brings_no_order_of_the_person_or_of_another_agent(repo: Scratc
 
     assert taken(repo, {**where, **order, **source}, BB_AGENT=HERON).code == "PERMISSION_DENIED"
     assert repo.json("chat", "show", "slack:2", "--agent", OTTER).data["open"]
+
+
+def test_an_agent_that_is_known_by_its_session_answers_no_question_to_the_person(repo: Scratch):
+    session = {"CLAUDE_CODE_SESSION_ID": "5e55"}
+    assert repo.json("agent", "register", "--name", "coral-wren", "--role", "builder", **session).status == 0
+    name = sent(repo).envelope["error"]["details"]["confirmation"]
+    assert repo.json("chat", "outbox", "ack", name, "--platform-id", "slack:9").status == 0
+    liked = {
+        "type": "reaction",
+        "glyph": "👍",
+        "source": {"platform": "slack"},
+        "author": {"id": "W1", "kind": "human"},
+    }
+    about = {**liked, "eventId": "9", "conversation": {"id": "D1"}}
+
+    taken(repo, about, **session)
+    assert sent(repo).code == "CONFIRM_REQUIRED"
+    taken(repo, about)
+    assert sent(repo).status == 0
