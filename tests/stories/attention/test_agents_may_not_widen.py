@@ -153,3 +153,14 @@ def test_an_agent_that_is_known_by_its_session_answers_no_question_to_the_person
     assert sent(repo).code == "CONFIRM_REQUIRED"
     taken(repo, about)
     assert sent(repo).status == 0
+
+
+@pytest.mark.parametrize(
+    "change", [{"type": "delete"}, {"type": "edit", "version": 2, "text": "hello"}, {"version": 2, "text": "hello"}]
+)
+def test_an_agent_cannot_make_the_private_words_go_away(repo: Scratch, change: dict[str, Any]):
+    assert repo.json("chat", "read", "slack:p", BB_AGENT=OTTER).status == 0
+
+    assert taken(repo, line("p", "P1") | change, BB_AGENT=OTTER).code == "PERMISSION_DENIED"
+    where = ("--conversation", "C1", "--visibility", "channel", "--directedness", "ambient", "--idempotency-key", "x")
+    assert repo.json("chat", "send", SECRET, *where, BB_AGENT=OTTER).code == "CONFIRM_REQUIRED"
