@@ -202,7 +202,8 @@ class AcpClient:
         if (name := update.get("messageId")) is not None and name != self._message_id:
             self._begin_message()
             self._message_id = name
-        self._text = (self._text + acp.text_of(update))[:MOST_TEXT]
+        if len(self._text) < MOST_TEXT:  # else each of many pieces would copy it
+            self._text = (self._text + acp.text_of(update))[:MOST_TEXT]
 
     def _begin_message(self) -> None:
         self._text, self._earlier = "", self._text.strip() or self._earlier

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -136,6 +137,30 @@ def test_words_of_a_private_message_are_recognised_whatever_the_message_answers(
     assert {first["eventId"], second["eventId"]} == {"1"}
     assert "the quartz lantern in the cellar" in first["why"]
     assert host.send(AMBER, "The lantern in the mill.", "a", inReplyTo="2")["state"] == "sent", "too few words"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the lan\u200btern: The quar\u00adtz lantern in\u2060 the cel\ufefflar of",
+        "\uff34he \uff51uartz lantern \uff49n the \U0001d41cellar of",
+    ],
+)
+def test_invisible_characters_and_other_forms_of_letters_hide_no_words(host: Host, said: str):
+    shown(host, SECRET)
+    host.send(AMBER, "I will look.", "d", inReplyTo="1", visibility="dm")
+
+    assert refused(host, AMBER, said, **PUBLIC) == "CONFIRM_REQUIRED"
+
+
+def test_a_progress_report_repeats_no_private_words(host: Host):
+    """Digests show it to every agent, and the person is asked about messages only."""
+    shown(host, SECRET)
+    report = {"agent": AMBER, "token": "lantern", "progress": 1, "message": SECRET}
+
+    assert host.refusal(progress=report).code == "PERMISSION_DENIED"
+    assert SECRET not in json.dumps(host.do(digest=BLUE))
+    assert host.do(progress=report | {"message": "looked at it"})["message"] == "looked at it"
 
 
 def test_in_another_private_conversation_and_to_one_agent_nothing_is_asked(host: Host):

@@ -106,3 +106,11 @@ def test_a_message_that_was_too_long_to_be_rendered_is_its_parts():
     del envelope["rendered"]
 
     assert prompts.rendered(envelope) == "too long"
+
+
+@pytest.mark.parametrize(("length", "is_cut"), [(1, False), (65_536, False), (65_537, True), (200_000, True)])
+def test_an_answer_is_never_longer_than_a_message_may_be(length: int, is_cut: bool):
+    text = prompts.answer_text("x" * length, is_cut=False)
+
+    assert (len(text) <= 65_536, text.endswith(prompts.CUT)) == (True, is_cut)
+    assert prompts.answer_text("It is", is_cut=True) == f"It is\n\n{prompts.CUT}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from bb.attention.acts import counters
 from bb.attention.acts.answers import clean_remark
+from bb.attention.acts.private_content import repeated_in_public
 from bb.attention.facts import Answer, AttentionFact, Deleted, Posting, Progressed
 from bb.attention.incoming.receiving import deletion_facts
 from bb.attention.judging.cases import find_message, may_see
@@ -159,14 +160,25 @@ def _count(counts: dict[str, int], delivery: deliveries.Delivery) -> None:
 
 
 def report_progress(
-    book: AttentionState, agent: str, token: str, progress: float, total: float | None = None, message: str = ""
+    book: AttentionState, agent: str, token: str, progress: float, total: float | None, message: str, now: int
 ) -> Answer:
     """Record the progress of a piece of work, with a short remark from which secrets are removed."""
     about: dict[str, Any] = {"progress": progress, "total": total}
     check_progress(book, agent, token, about)
-    about["message"] = redact(" ".join(message.split()))[:LONGEST_REMARK]
+    about["message"] = remark(book, agent, message, now)
     about = {name: value for name, value in about.items() if value not in (None, "")}
     return [Progressed(agent, token, about)], {"token": token, **about}
+
+
+def remark(book: AttentionState, agent: str, message: str, now: int) -> str:
+    """A remark about progress, without secrets. Digests show it to every agent, so it may not repeat private words."""
+    if found := repeated_in_public(book, agent, message, now):
+        raise PermissionDenied(
+            f"every agent can read the message of a progress report: {found[1]}",
+            hint="say it in other words, or leave the message out",
+            event_id=found[0].event,
+        )
+    return redact(" ".join(message.split()))[:LONGEST_REMARK]
 
 
 def check_progress(book: AttentionState, agent: str, token: str, about: dict[str, Any]) -> None:

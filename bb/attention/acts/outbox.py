@@ -21,7 +21,7 @@ from bb.attention.state.attention_state import AttentionState
 from bb.attention.surfaces.glyphs import name_of
 from bb.attention.words import DM, SEND_FAILED, SYSTEM, THREAD
 from bb.kernel import clock
-from bb.kernel.errors import Conflict
+from bb.kernel.errors import Conflict, PermissionDenied
 from bb.kernel.total_order import State
 
 CLOCKS_DIFFER = 5 * clock.MINUTE  # at most, between this machine and a platform
@@ -132,6 +132,9 @@ def record_result(book: AttentionState, by: str, event: str, about: dict[str, An
     if not before:
         hint = "`bb chat outbox` lists the messages to post"
         raise NoSuchEvent(f"the outbox has no message {event[:80]!r}", hint=hint, event_id=event[:80])
+    own = {} if head else (state or {})["posting"][3][1]
+    if own.get("type") == CONFIRM_ITEM and by in book.agents:
+        raise PermissionDenied("an agent may not say that a question to the person was posted", event_id=event)
     to = FAILED if about.get("reason") else UNKNOWN if about.get("unknown") else SENT
     kept = {name: redact(value) for name, value in about.items() if isinstance(value, str)}
     if head and "platform_id" in kept:
@@ -142,7 +145,6 @@ def record_result(book: AttentionState, by: str, event: str, about: dict[str, An
         return [], {"id": event, "state": to, "already": True, **_marked(book, event, state, to)}
     if before in (SENT, FAILED) and not is_named_late:
         raise PostedAlready(f"{event[:80]} is already recorded as {before}", state=before)
-    own = {} if head else (state or {})["posting"][3][1]
     facts: list[AttentionFact] = [Posting(by, event, to, {**own, **kept})]
     if head and to == FAILED:
         facts += _unsent(book, head, kept["reason"], now)

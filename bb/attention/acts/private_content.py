@@ -15,7 +15,7 @@ no private content: every agent of the ledger can read it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from bb.attention.acts.drafts import Draft
@@ -46,7 +46,14 @@ def private_source(
             return answered.known, f"it answers {answered.event}, which is private"
     elif _is_public(draft, where) and (owed := _owed(book, agent, draft, now)):
         return owed, f"{agent} owes an answer to {owed.event}, which is private, and was asked nothing there"
-    return _repeated(book, agent, draft, where, now)
+    if draft.visibility == DM:
+        return None
+    return _repeated(book, agent, draft.text, now, lambda source: _shows_more(draft, where, source))
+
+
+def repeated_in_public(book: AttentionState, agent: str, text: str, now: int) -> tuple[MessageHead, str] | None:
+    """The private message that a TEXT for everybody repeats, and how that is known; else None."""
+    return _repeated(book, agent, text, now, lambda _: True)
 
 
 def _is_private(book: AttentionState, known: MessageHead) -> bool:
@@ -94,13 +101,12 @@ def _place(window: str) -> str:
 
 
 def _repeated(
-    book: AttentionState, agent: str, draft: Draft, where: Conversation, now: int
+    book: AttentionState, agent: str, text: str, now: int, shows_more: Callable[[str], bool]
 ) -> tuple[MessageHead, str] | None:
-    runs = _runs(draft.text)
-    if not runs or draft.visibility == DM:
-        return None
-    for conversation in _private_conversations(book, agent):
-        if not _shows_more(draft, where, conversation):
+    """The private message that TEXT repeats, of the conversations whose content TEXT SHOWS to MORE people."""
+    runs = _runs(text)
+    for conversation in _private_conversations(book, agent) if runs else ():
+        if not shows_more(conversation):
             continue
         for head in islice(book.newest_messages(f"in {conversation}"), MOST_MESSAGES):
             is_theirs = head.agent == agent or (head.platform == HERE and head.author_kind == AGENT)
@@ -125,7 +131,17 @@ def _private_conversations(book: AttentionState, agent: str) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    return WORD.findall(text.casefold())
+    return WORD.findall(_plain(text).casefold())
+
+
+def _plain(text: str) -> str:
+    """TEXT without invisible characters, and with the usual forms of letters: a copy may have other ones."""
+    if text.isascii():
+        return text
+    import unicodedata  # noqa: PLC0415  (most text is ASCII)
+
+    usual = unicodedata.normalize("NFKC", text)
+    return "".join(character for character in usual if unicodedata.category(character) != "Cf")
 
 
 def _length(words: list[str]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bb.attention.messages.envelopes import LONGEST_TEXT
 from bb.attention.turns.rendering import STANDING_RULES
 from bb.attention.words import (
     AGENT,
@@ -32,6 +33,7 @@ from bb.attention.words import (
 WAKE = ("must", "may")
 ADDRESSED = (ROLE_MENTION, DIRECT_MESSAGE, DIRECT_MENTION)
 CUT = "(The answer ends here: the agent reached its limit.)"
+MOST_ANSWERED = LONGEST_TEXT - len(CUT) - 2  # characters of an answer that is cut
 NEWS = "Since your last prompt, without a turn of their own:"
 
 
@@ -121,3 +123,9 @@ def answer_to(envelope: Mapping[str, Any], text: str) -> dict[str, Any]:
         answer |= {"directedness": TO_MY_ROLE, "intent": ANSWER}
         answer |= {} if where == DM else {"mentions": [author["id"]]}
     return answer
+
+
+def answer_text(text: str, *, is_cut: bool) -> str:
+    """The last TEXT of a turn as an answer. It says where it ends if it IS CUT or longer than a message may be."""
+    is_cut = is_cut or len(text) > LONGEST_TEXT
+    return f"{text[:MOST_ANSWERED].rstrip()}\n\n{CUT}" if is_cut else text

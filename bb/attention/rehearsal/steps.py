@@ -246,7 +246,8 @@ def _progress(replay: Replay, given: Any) -> dict[str, Any]:
     progress, total = about.get("progress"), about.get("total")
     if not isinstance(progress, int | float) or not isinstance(total, int | float | None):
         raise InvalidStep("progress and total must be numbers", path="$.progress")
-    return replay.do(lambda: audit.report_progress(replay.here.book, agent, token, progress, total, message), agent)
+    book, now = replay.here.book, replay.now
+    return replay.do(lambda: audit.report_progress(book, agent, token, progress, total, message, now), agent)
 
 
 def _cancel(replay: Replay, given: Any) -> dict[str, Any]:

@@ -227,7 +227,7 @@ class Turns:
             attaching.decline(self._hosting, turn.envelope, "the model refused to go on")
             self._report.declined(turn.event)
         elif end.text and not self._tools_only and not attaching.waits_for_person(self._hosting, turn.event):
-            text = f"{end.text}\n\n{prompts.CUT}" if end.why in LIMITS else end.text
+            text = prompts.answer_text(end.text, is_cut=end.why in LIMITS)
             sent = attaching.answer(self._hosting, turn.envelope, text)
             self._report.answered(turn.event, sent["messageId"])
 

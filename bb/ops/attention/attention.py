@@ -265,7 +265,7 @@ def progress(
     """
     at = C2aDesk(desk, agent, group_id)
     amounts = _number(progress), _number(total) if total is not None else None
-    return at.act(lambda book, _: acts_audit.report_progress(book, at.agent, token, *amounts, message or ""))
+    return at.act(lambda book, now: acts_audit.report_progress(book, at.agent, token, *amounts, message or "", now))
 
 
 def _number(written: str) -> int | float:

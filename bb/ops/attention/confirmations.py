@@ -44,8 +44,13 @@ def open_requests(at: C2aDesk) -> list[dict[str, Any]]:
     examples=("bb chat confirmations", "bb chat confirmations --json"),
 )
 def listed(desk: Desk, *, group_id: GroupId | None = None) -> dict[str, Any]:
-    """List what agents ask the person to allow: to show private content to more people, or to run a tool."""
-    return {"confirmations": open_requests(C2aDesk(desk, PERSON, group_id))}
+    """List what agents ask the person to allow: to show private content to more people, or to run a tool.
+
+    An agent gets only its own requests, because the texts of the others are private.
+    """
+    by = desk.principal()
+    waiting = open_requests(C2aDesk(desk, PERSON, group_id))
+    return {"confirmations": [request for request in waiting if by in (PERSON, request["agent"])]}
 
 
 @op(

@@ -9,7 +9,7 @@ from typing import IO, Any, TypeVar
 
 from bb.attention.acts import confirmation_answers
 from bb.attention.facts import Answer, Arranged, AttentionFact, Refusal
-from bb.attention.incoming import receiving
+from bb.attention.incoming import lines_of_agents, receiving
 from bb.attention.messages import envelopes, messages
 from bb.attention.messages.message import Message, in_sequence_order
 from bb.attention.messages.redaction import redact
@@ -21,6 +21,7 @@ from bb.kernel import clock, json_text
 from bb.kernel.errors import BbError, Usage
 from bb.kernel.escaping import harmless
 from bb.kernel.gc_pause import GcPause
+from bb.kernel.ids import PERSON
 from bb.ledger.index.index import Index
 from bb.ledger.records.recordable import must_be_recordable
 from bb.ledger.views import attention
@@ -92,7 +93,7 @@ def ingest(
         if lines is not None or headers or desk.stdin is None:
             raise invalid("--follow can only be used with lines on stdin that bring their own headers", "follow")
         return _line_by_line(at, how, desk.stdin, is_external=external)
-    took = _Taken(at, is_external=external, may_answer=not desk.env.get("BB_AGENT"))
+    took = _Taken(at, is_external=external, is_by_agent=_is_by_agent(desk))
     source = _given(lines, desk) if format in (NATIVE, ENVELOPE) and not secret_env else None
     if source is None:
         from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
@@ -102,9 +103,9 @@ def ingest(
     return took.answer()
 
 
-def take_from_harness(desk: Desk, lines: list[Any]) -> dict[str, Any]:
-    """Import lines that a harness brings. It speaks for an agent, so no line of it is the answer of a person."""
-    took = _Taken(C2aDesk(desk, desk.principal()), is_external=False, may_answer=False)
+def take_from_harness(desk: Desk, agent: str, lines: list[Any]) -> dict[str, Any]:
+    """Import lines that the harness of AGENT brings. Because it speaks for an agent, no line is a person's answer."""
+    took = _Taken(C2aDesk(desk, desk.principal()), is_external=False, is_by_agent=True, harness=agent)
     took.take_all(iter(lines), NATIVE)
     return took.answer()
 
@@ -113,12 +114,33 @@ def _line_by_line(at: C2aDesk, how: dict[str, Any], stdin: IO[bytes], *, is_exte
     """The answer to each line of STDIN."""
     from bb.ops.attention import payloads  # noqa: PLC0415  (only needed for payloads of platforms)
 
-    while line := stdin.readline(payloads.LARGEST):
-        if line.strip():
-            took = _Taken(at, is_external=is_external, may_answer=not at.desk.env.get("BB_AGENT"))
-            is_native = how["format"] in (NATIVE, ENVELOPE) and not how["secret_env"]
-            took.take_all(iter([line]) if is_native else payloads.lines_of(at.desk, how, {}, line), how["format"])
-            yield took.result()
+    is_native = how["format"] in (NATIVE, ENVELOPE) and not how["secret_env"]
+    is_by_agent = _is_by_agent(at.desk)
+    for line in whole_lines(stdin, LONGEST_LINE if is_native else payloads.LARGEST):
+        took = _Taken(at, is_external=is_external, is_by_agent=is_by_agent)
+        is_read = is_native or isinstance(line, BbError)
+        took.take_all(iter([line]) if is_read else payloads.lines_of(at.desk, how, {}, line), how["format"])
+        yield took.result()
+
+
+def whole_lines(stream: IO[bytes], longest: int) -> Iterator[Any]:
+    """The lines of STREAM that are not blank; a refusal in the place of each that is longer than LONGEST.
+
+    The rest of a long line is skipped: it is no line of its own, and only a part of it is in memory.
+    """
+    while line := stream.readline(longest + 1):
+        if len(line) <= longest or line.endswith(b"\n"):
+            if line.strip():
+                yield line
+            continue
+        while (rest := stream.readline(longest)) and not rest.endswith(b"\n"):
+            pass
+        yield NotALine(f"the line is longer than {longest:,} bytes")
+
+
+def _is_by_agent(desk: Desk) -> bool:
+    """Whether an agent brings the lines, and not a bridge of the person: in its shell, or in its session of a host."""
+    return bool(desk.env.get("BB_AGENT")) or desk.principal() != PERSON
 
 
 def _given(lines: Any, desk: Desk) -> Iterator[Any]:
@@ -128,16 +150,17 @@ def _given(lines: Any, desk: Desk) -> Iterator[Any]:
             raise NotALine("lines must be a list of objects", path="$.lines")
         yield from lines
     elif desk.stdin:
-        yield from (line for line in desk.stdin if line.strip())
+        yield from whole_lines(desk.stdin, LONGEST_LINE)
 
 
 class _Taken:
     """The import: its results so far, batch by batch."""
 
-    def __init__(self, at: C2aDesk, *, is_external: bool, may_answer: bool) -> None:
+    def __init__(self, at: C2aDesk, *, is_external: bool, is_by_agent: bool, harness: str = "") -> None:
         self._at = at
         self._is_external = is_external
-        self._may_answer = may_answer  # whether a line may be the person's answer to a request of an agent
+        self._harness = harness  # the agent whose harness brings the lines
+        self._is_by_agent = is_by_agent  # then no line is the person's answer, or says who may read a conversation
         self._kept = 0  # refusals that are recorded for the audit
         self._count = 0
         self.counts: dict[str, int] = {}
@@ -178,10 +201,12 @@ class _Taken:
 
     def _receive(self, over: Rehearsal, line: envelopes.Line, by: str, now: int) -> Answer:
         """What one line adds. It may be the person's answer to a request, if no agent brings it."""
+        if self._is_by_agent:
+            lines_of_agents.must_have_no_authority(over.book, line, self._harness)
         external = self._becoming_external(over, line, by)
         _must_be_recordable(external)
         over.record(external, now)
-        answered = confirmation_answers.receive_answer(over.book, line, by, now) if self._may_answer else None
+        answered = None if self._is_by_agent else confirmation_answers.receive_answer(over.book, line, by, now)
         return answered or receiving.receive(over.book, line, by, now)
 
     def _one(

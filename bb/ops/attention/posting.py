@@ -6,6 +6,7 @@ that the item may have been posted.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Generator, Iterator
 from typing import IO, Any
@@ -80,6 +81,7 @@ def _result(line: bytes) -> dict[str, Any]:
 def _seconds(again: Any) -> float:
     """How long the platform wants the bridge to wait, perhaps in the words of its header; 0 if that is not known."""
     try:
-        return min(max(float(again), 0), LONGEST_WAIT)
+        wait = float(again)
     except (TypeError, ValueError):  # null, or a date
         return 0
+    return 0 if math.isnan(wait) else min(max(wait, 0), LONGEST_WAIT)  # "nan" is read as a number, too

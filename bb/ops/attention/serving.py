@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.attention.acts import answers, tools
-from bb.attention.acts.audit import check_progress
+from bb.attention.acts.audit import check_progress, remark
 from bb.attention.acts.timers import tick
 from bb.attention.acts.tools import Tool
 from bb.attention.facts import Answer, AttentionFact, Moved, Progressed
@@ -157,10 +157,11 @@ class Hosting:
         about: dict[str, Any] = {"progress": _amount(members, "progress"), "total": _amount(members, "total")}
         if about["progress"] is None:
             raise invalid("missing", "/progress")
-        message = redact(" ".join(members.text("message", LONGEST_TEXT).split()))[:240]
+        said = members.text("message", LONGEST_TEXT)
 
-        def decide(book: AttentionState, _: int) -> Answer:
+        def decide(book: AttentionState, now: int) -> Answer:
             check_progress(book, self.agent, token, about)
+            message = remark(book, self.agent, said, now)
             kept = {name: value for name, value in (about | {"message": message}).items() if value not in (None, "")}
             return [Progressed(self.agent, token, kept)], {}
 
@@ -202,7 +203,7 @@ class Hosting:
         """Accept lines from a platform, if the harness is a bridge."""
         if not isinstance(params.get("lines"), list):
             raise invalid("lines must be a list", "/lines")
-        return ingest.take_from_harness(self.desk, params["lines"])
+        return ingest.take_from_harness(self.desk, self.agent, params["lines"])
 
     def resume(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Deliver again all messages that the harness has not accepted."""

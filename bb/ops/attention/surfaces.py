@@ -10,13 +10,25 @@ from bb.attention.acts import configuration, counters, outbox
 from bb.attention.state import tuning
 from bb.attention.words import CONVERSATIONS, SIGNALS
 from bb.kernel.errors import Usage
+from bb.kernel.ids import PERSON
 from bb.ops.attention.attention_desk import C2aDesk
 from bb.ops.catalogue import op
 from bb.ops.desk.desk import Desk
+from bb.ops.desk.signs_of_life import PersonOnly
 from bb.ops.json_params import GroupId, Json
 from bb.ops.params import AgentId, Number, Text, invalid
 
 FOR_EVER = 10**9  # seconds
+
+
+def _by_the_person(desk: Desk) -> str:
+    """The author of a change of settings. An agent is refused: names, members and visibility decide what it may read,
+    and what it must ask the person about before it shows it to others."""
+    by = desk.principal()
+    if by != PERSON:
+        hint = "ask the person: `bb send user 'text'`; a person at an agent's shell unsets BB_AGENT"
+        raise PersonOnly(f"{by} is an agent, and only the person may do this", hint=hint, agent_id=by)
+    return by
 
 
 class KindOf(Text):
@@ -75,7 +87,7 @@ def bind(
     given_names = {name: list(listed) for name, listed in names.items() if listed}
     if not given_names and not remove:
         return configuration.bindings(at.book(), agent)
-    by = desk.principal()
+    by = _by_the_person(desk)
     return at.act(lambda book, now: configuration.bind(book, by, at.subject, given_names, now, remove=remove), by)
 
 
@@ -128,7 +140,7 @@ def arrange(
     settings = {name: value for name, value in about.items() if value is not None}
     if not settings:
         return configuration.conversation(at.book(), conversation)
-    by = desk.principal()
+    by = _by_the_person(desk)
     return at.act(lambda book, _: configuration.arrange(book, by, conversation, settings), by)
 
 
@@ -146,7 +158,7 @@ def policy(desk: Desk, *, set: Json | None = None, group_id: GroupId | None = No
     at = C2aDesk(desk, desk.principal(), group_id)
     if set is None:
         return configuration.policy(at.book())
-    by = desk.principal()
+    by = _by_the_person(desk)
     return at.act(lambda book, _: configuration.tune(book, by, set), by)
 
 
@@ -182,7 +194,7 @@ def signals(
     """
     at = C2aDesk(desk, desk.principal(), group_id)
     if set is not None:
-        by = desk.principal()
+        by = _by_the_person(desk)
         at.act(lambda book, _: configuration.tune(book, by, {"glyphs": set}), by)
     book = at.book()
     tuned = book.tuning
@@ -264,14 +276,20 @@ def outbox_rows(at: C2aDesk, platform: str, *, follow: bool, limit: int) -> Iter
     from bb.ledger.records.changes import LedgerWatch  # noqa: PLC0415
 
     seen: set[str] = set()
-    for message in islice(outbox.to_post(at.book(), platform), limit):
+    for message in islice(_shown_to(at, platform), limit):
         seen.add(str(message["id"]))
         yield message
     if not follow:
         return
     watch = LedgerWatch(at.store)
     for _ in watch.changes(FOR_EVER, every_minute=lambda: None, is_over=at.desk.is_client_gone):
-        for message in outbox.to_post(at.book(), platform):
+        for message in _shown_to(at, platform):
             if message["id"] not in seen:
                 seen.add(str(message["id"]))
                 yield message
+
+
+def _shown_to(at: C2aDesk, platform: str) -> Iterator[dict[str, Any]]:
+    """What is to be posted, as the caller may see it: an agent sees only what it has said itself."""
+    by = at.desk.principal()
+    return (item for item in outbox.to_post(at.book(), platform) if by in (PERSON, item.get("agent")))

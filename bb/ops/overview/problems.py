@@ -41,7 +41,7 @@ def open_problems(desk: Desk) -> list[dict[str, Any]]:
         *_damage(desk, now),
         *_taken_names(desk, index, now),
         *_asked_of_the_person(index),
-        *_to_confirm(index, now),
+        *_to_confirm(index, now, desk.principal()),
         *_not_accepted(index, held, now, desk.stale_after_in(index)),
         *_gone_holders(desk, index, held),
         *_collisions(events),
@@ -90,8 +90,11 @@ def _asked_of_the_person(index: Index) -> Iterator[dict[str, Any]]:
             yield _asked(message, f"bb read {message['message_id']} --agent user")
 
 
-def _to_confirm(index: Index, now: int) -> Iterator[dict[str, Any]]:
-    """What agents ask the person to allow. The count is almost always zero, and then nothing else is loaded."""
+def _to_confirm(index: Index, now: int, reader: str) -> Iterator[dict[str, Any]]:
+    """What agents ask the person to allow. Its text is only for the person and the agent that asks.
+
+    The count is almost always zero, and then nothing else is loaded.
+    """
     if not index.count(*CONFIRMATIONS):
         return
     from bb.attention.state import confirmations  # noqa: PLC0415
@@ -104,7 +107,8 @@ def _to_confirm(index: Index, now: int) -> Iterator[dict[str, Any]]:
             wish = "run a tool of its program" if is_tool else f"show private content in {where}"
             text = f"{request.agent} asks to {wish}"
             step = f"bb chat confirm {quoted(name)} --agent user, or the same with --refuse"
-            about = {"agent_id": request.agent, "body": request.about.get("message", ""), "request": name}
+            body = request.about.get("message", "") if reader in (ids.PERSON, request.agent) else ""
+            about = {"agent_id": request.agent, "body": body, "request": name}
             yield _problem("confirmation", name, clock.text(request.asked_at), text, step, **about)
 
 

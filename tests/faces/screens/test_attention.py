@@ -55,6 +55,7 @@ SAID = (
 
 
 def ingest(repo: Scratch, *lines: dict[str, Any], **settings: str) -> str:
+    settings = {"BB_AGENT": ""} | settings  # a bridge of the person
     done = repo.bb("chat", "ingest", stdin="".join(json.dumps(each) + "\n" for each in lines), **settings)
     assert done.status == 0, done.err
     return done.out
@@ -66,7 +67,7 @@ def fresh(path: Any) -> Scratch:
     repo.settings |= {"BB_NOW": AT, "BB_AGENT": AMBER, "PYTHONIOENCODING": "utf-8"}
     for name, role, handle in ((AMBER, "backend", "slack:U1"), (BLUE, "builder", "slack:U2")):
         assert repo.bb("agent", "register", "--name", name, "--role", role).status == 0
-        assert repo.bb("chat", "bind", name, "--handle", handle, "--role", "@backend").status == 0
+        assert repo.bb("chat", "bind", name, "--handle", handle, "--role", "@backend", BB_AGENT="").status == 0
     return repo
 
 
@@ -84,7 +85,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Scratch:
     return repo
 
 
+OF_THE_PERSON = ("bind", "arrange", "policy", "signals")  # commands that only the person may use to change something
+
+
 def lines_of(repo: Scratch, *words: str, **settings: str) -> list[str]:
+    settings = ({"BB_AGENT": ""} if words[0] in OF_THE_PERSON else {}) | settings
     done = repo.bb("chat", *words, **settings)
     assert done.status == 0, done.err
     return done.out.splitlines()
@@ -666,7 +671,7 @@ def test_the_timeline_tells_who_answers_for_what_and_nothing_else_of_chat(here: 
 
 
 def test_an_order_to_take_something_down_is_shown_as_one(here: Scratch):
-    here.json("chat", "arrange", "C9", "--external")
+    here.json("chat", "arrange", "C9", "--external", BB_AGENT="")
     words = ["--visibility", "channel", "--directedness", "ambient", "--idempotency-key", "k"]
     name = here.json("chat", "send", "Look.", "--conversation", "C9", *words).data["messageId"]
     here.json("chat", "outbox", "ack", name)

@@ -120,6 +120,17 @@ def test_an_answer_that_the_agent_could_not_finish_says_so(attached: Attached, w
     assert attached.answers() == ["It is\n\n(The answer ends here: the agent reached its limit.)"]
 
 
+def test_an_answer_that_is_too_long_for_a_message_is_cut_and_says_so(attached: Attached):
+    attached.script([["text", "word " * 30_000]])
+    attached.attach()
+
+    attached.says("m1")
+
+    assert attached.until("ended")["owed"] is False
+    (answer,) = attached.answers()
+    assert answer.endswith("\n\n(The answer ends here: the agent reached its limit.)")
+
+
 def test_a_refusal_of_the_model_is_told_to_the_author(attached: Attached):
     attached.script([["text", "No."], ["stop", "refusal"]], ANSWER)
     attached.attach()

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bb.ops.attention.payloads import LARGEST
 from tests.near import near
 from tests.support import Scratch, environment
 
@@ -103,7 +104,7 @@ def test_an_item_whose_result_is_unclear_comes_again_and_says_so(repo: Scratch, 
     outbox = start("outbox", "--follow", "--results")
 
     assert outbox.read()["state"] == "pending"
-    for again in (None, 0, "0.01", "Fri, 31 Dec 1999 23:59:59 GMT"):
+    for again in (None, 0, "0.01", "Fri, 31 Dec 1999 23:59:59 GMT", "nan"):
         shown = outbox.ask({"again": again})
         assert (shown["id"], shown["state"]) == (one, "unknown")
 
@@ -184,6 +185,17 @@ def test_each_line_is_recorded_and_answered_at_once(repo: Scratch, start: Any):
     assert last["counts"] == {"recorded": 1}
     assert repo.json("chat", "arrange", "C9").data["is_external"] is True
     assert inbox.end() == (0, "")
+
+
+def test_the_rest_of_a_line_that_is_too_long_is_no_line_of_its_own(repo: Scratch, start: Any):
+    inbox = start("ingest", "--follow")
+    hidden = json.dumps(line("hidden"))
+
+    for long in (1 << 20, (1 << 20) + 1, LARGEST):
+        assert inbox.ask("x" * long + hidden)["code"] == "INVALID_LINE"
+    assert inbox.ask(line("1"))["counts"] == {"recorded": 1}
+    assert inbox.end() == (0, "")
+    assert repo.json("chat", "show", "slack:hidden", "--agent", OTTER).code == "NOT_FOUND"
 
 
 def signed(body: str, secret: str = "shhh") -> dict[str, Any]:
