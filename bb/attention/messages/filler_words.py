@@ -45,7 +45,7 @@ JOINING = frozenset(  # after one of these words, thanks may go on to something 
 _PHRASES = (
     "will do|i will|sounds good|sounds great|works for me|looks good|looks good to me|got it|on it|good job|great job|"
     "nice job|good work|great work|nice work|well done|good one|all good|all set|no problem|no worries|makes sense|"
-    "looks good now|looks good to me now|"
+    "looks good now|looks good to me now|that did it|that works|that worked|good night|gute nacht|"
     "fair enough|good point|of course|good to know|thanks for the help|thanks for your help|thank you for the help|"
     "thank you for your help|thanks for doing that|thanks for doing this|thanks for that|thanks for letting me know|"
     "thanks again|thank you again|appreciate it|much appreciated|in ordnung|alles klar|alles gut|mach ich|läuft|"
