@@ -32,7 +32,7 @@ oké goed joo juu selvä hyvä jasne dobrze dobra dobře igen rendben evet tamam
 """
 _FILLING = """
 you u both so very much a lot many all it that this for me i to the your again really of
-hey hi hello there bye everyone guys team folks
+hey hi hello there bye everyone everybody guys team folks
 sehr vielen schön dir euch ihnen für die das y muchas mucho muchos por todo ti très beaucoup et de la le
 muito tante mille e dei большое вам тебе за je wel veel です ございます
 """
