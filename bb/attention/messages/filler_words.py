@@ -28,11 +28,11 @@ oké goed joo juu selvä hyvä jasne dobrze dobra dobře igen rendben evet tamam
 はい うん ええ 了解 了解です 了解しました 承知 承知しました 承知です わかりました 分かりました オッケー いいね いいです
 好 好的 好吧 行 可以 是 是的 对 對 嗯 收到 明白 了解了 知道了 没问题 沒問題
 네 예 응 좋아요 좋습니다 알겠습니다 알겠어요 확인 확인했습니다
-👍 👌 ✅ 👀 🆗 🙌 👏 💪 🫡 🤝 ☑ ✔ 🔥 🚀 :+1: :thumbsup: :ok_hand: :white_check_mark:
+👍 👌 ✅ 👀 🆗 🙌 👏 💪 🫡 🤝 ☑ ✔ 🔥 🚀 :+1: +1 :thumbsup: :ok_hand: :white_check_mark:
 """
 _FILLING = """
 you u both so very much a lot many all it that this for me i to the your again really of
-hey hi hello there bye everyone guys team folks
+hey hi hello there bye everyone everybody guys team folks
 sehr vielen schön dir euch ihnen für die das y muchas mucho muchos por todo ti très beaucoup et de la le
 muito tante mille e dei большое вам тебе за je wel veel です ございます
 """
@@ -45,7 +45,7 @@ JOINING = frozenset(  # after one of these words, thanks may go on to something 
 _PHRASES = (
     "will do|i will|sounds good|sounds great|works for me|looks good|looks good to me|got it|on it|good job|great job|"
     "nice job|good work|great work|nice work|well done|good one|all good|all set|no problem|no worries|makes sense|"
-    "looks good now|looks good to me now|"
+    "looks good now|looks good to me now|that did it|that works|that worked|it works|works|good night|gute nacht|"
     "fair enough|good point|of course|good to know|thanks for the help|thanks for your help|thank you for the help|"
     "thank you for your help|thanks for doing that|thanks for doing this|thanks for that|thanks for letting me know|"
     "thanks again|thank you again|appreciate it|much appreciated|in ordnung|alles klar|alles gut|mach ich|läuft|"
