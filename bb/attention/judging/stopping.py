@@ -62,10 +62,17 @@ def stopped_work(book: AttentionState, said: Message, order: StopOrder, now: int
                 delivery is not None
                 and is_in_work(delivery, now)
                 and _may_stop(book, said, head, agent, recent)
-                and order.concerns(current_message(book, head).text)
+                and order.concerns(_asked_for(book, head))
             ):
                 found.setdefault(agent, []).append((head, delivery))
     return found
+
+
+def _asked_for(book: AttentionState, head: MessageHead) -> str:
+    """The words of a request. "Do it" asks for what the agent proposed in the message that it answers."""
+    proposal = book.message(head.answers) if head.answers else None
+    texts = [current_message(book, each).text for each in (proposal, head) if each]
+    return "\n".join(texts)
 
 
 def is_in_work(delivery: Delivery, now: int) -> bool:

@@ -8,6 +8,8 @@ works on a migration. Whether its author may give the order is decided in `judgi
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from bb.attention.messages.mentions import unquoted
 from bb.kernel.record import Record
 
@@ -84,7 +86,9 @@ class StopOrder(Record):
 
     def concerns(self, text: str) -> bool:
         """Whether the order is about the work that TEXT asked for."""
-        words = [_stem(word) for word in map(_bare, text.casefold().split())]
+        bare = [word for word in map(_bare, text.casefold().split()) if word]
+        joined = map("".join, pairwise(bare))  # "roll back" is "rollback"
+        words = {_stem(word) for word in (*bare, *joined)}
         return all(_stem(word) in words for word in self.about)
 
 
