@@ -368,7 +368,7 @@ def spilled(host: Host) -> list[Any]:
             host.do(react={"agent": AMBER, "inReplyTo": f"d{n}", "signal": "queued", "eta": said, "note": said[:140]}),
             host.do(defer={"agent": AMBER, "eventId": f"p{n}", "reason": said}),
             host.do(resolve={"agent": AMBER, "eventId": f"d{n}", "note": said}),
-            host.do(progress={"agent": AMBER, "token": f"t{n}", "progress": 1, "message": said}),
+            host.do(progress={"agent": BLUE, "token": f"t{n}", "progress": 1, "message": said}),
             host.do(outbox={}),
             host.do(outbox={"id": sent["messageId"], "reason": said}),
         ]

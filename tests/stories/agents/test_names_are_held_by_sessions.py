@@ -164,7 +164,7 @@ def test_an_evicted_name_is_not_spoken_for_in_chat_either(repo: Scratch):
 
     for words in (
         ["chat", "send", "as another"],
-        ["chat", "policy", "--set", '{"compose_ms": 2000}'],
+        ["chat", "progress", "deploy", "--progress", "1"],
         ["call", "context_sync", "--args", '{"ops": []}'],
         ["actor", "remove", WREN],
     ):
