@@ -6,7 +6,9 @@ from bb.kernel import json_text
 from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
 from bb.ledger.journal import clone
+from bb.ledger.published import fleet_terms
 from bb.ledger.published.arbiter import Arbiter
+from bb.ledger.published.fleet_terms import FleetTerms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 CHARTER = "bb.json"
 HIGHEST = 1 << 48  # epoch or generation; a higher number is an attempt to overflow sums
 LEAP = 1 << 32  # generations that one commit may skip
+READS = fleet_terms.FORMAT  # the highest format of a published ledger that this bb reads and writes
 
 
 class NotALedger(Refused):
@@ -57,8 +60,8 @@ class Previous(Record):
 
 
 class Charter(Record):
-    """The repository a ledger belongs to, the formats needed to read and write it, its epoch, and its arbiter. Ledgers
-    that were published by earlier versions name no arbiter."""
+    """The repository a ledger belongs to, the formats needed to read and write it, its epoch, its arbiter, and the terms
+    of its fleet if it has one. Ledgers that were published by earlier versions name no arbiter."""
 
     repo: str
     format: int = clone.FORMAT
@@ -67,9 +70,10 @@ class Charter(Record):
     epoch: int = 1
     previous: Previous | None = None
     arbiter: Arbiter | None = None
+    fleet: FleetTerms | None = None
 
     def as_json(self) -> dict[str, Any]:
-        records = {"previous": self.previous, "arbiter": self.arbiter}
+        records = {"previous": self.previous, "arbiter": self.arbiter, "fleet": self.fleet}
         plain = {name: value for name, value in self.as_dict().items() if name not in records}
         return plain | {name: record.as_dict() for name, record in records.items() if record}
 
@@ -77,8 +81,9 @@ class Charter(Record):
     def from_json(cls, found: Any) -> Self:
         previous = Previous(**found["previous"]) if "previous" in found else None
         arbiter = Arbiter.from_json(found["arbiter"]) if "arbiter" in found else None
-        names = (name for name in cls.__match_args__ if name not in ("previous", "arbiter"))
-        return cls(**{name: found[name] for name in names}, previous=previous, arbiter=arbiter)
+        fleet = FleetTerms.from_json(found["fleet"]) if "fleet" in found else None
+        names = (name for name in cls.__match_args__ if name not in ("previous", "arbiter", "fleet"))
+        return cls(**{name: found[name] for name in names}, previous=previous, arbiter=arbiter, fleet=fleet)
 
     def text(self) -> str:
         return json_text.dumps(self.as_json()) + "\n"
@@ -92,21 +97,27 @@ class Charter(Record):
                 return False
         if self.arbiter:
             numbers += [self.arbiter.turn, self.arbiter.generation + 1]
+        if self.fleet:
+            numbers += [self.fleet.first]
         is_first = self.epoch == 1
         are_right = all(type(number) is int and 0 < number < HIGHEST for number in numbers)
         return clone.is_repo_id(self.repo) and are_right and is_first == (self.previous is None)
 
     def may_read(self) -> None:
-        if self.min_reader > clone.FORMAT:
+        if self.min_reader > READS:
+            raise clone.LedgerTooNew(f"the published ledger is in format {self.format}, this bb reads up to {READS}")
+        if self.fleet and (self.fleet.rule > fleet_terms.RULE or self.fleet.carrier not in fleet_terms.CARRIERS):
+            rule, carrier = self.fleet.rule, self.fleet.carrier[:40]
             raise clone.LedgerTooNew(
-                f"the published ledger is in format {self.format}, this bb reads up to {clone.FORMAT}"
+                f"the fleet of this ledger uses {carrier!r} and rule {rule} of admission; "
+                f"this bb knows {' and '.join(fleet_terms.CARRIERS)}, and rules up to {fleet_terms.RULE}"
             )
 
     def may_write(self) -> None:
         self.may_read()
-        if self.min_writer > clone.FORMAT:
+        if self.min_writer > READS:
             raise clone.LedgerTooNew(
-                f"the published ledger is in format {self.format}, this bb writes up to {clone.FORMAT}; "
+                f"the published ledger is in format {self.format}, this bb writes up to {READS}; "
                 "`bb sync --pull` still works"
             )
 

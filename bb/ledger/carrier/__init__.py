@@ -1,0 +1,1 @@
+"""Carriers: the engines that order and carry lines between machines, all behind one door (`door.py`)."""

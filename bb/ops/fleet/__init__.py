@@ -1,0 +1,1 @@
+"""Ops on the fleet: begin and end one, join one, and look at it."""
