@@ -1,0 +1,20 @@
+"""The files by which a command finds the relay of its clone, in `<store>/fleet/`.
+
+    relay.lock        held by the process that runs the relay of this clone
+    relay.json        the address at which that process answers questions
+    relay.sock        its Unix socket, unless the path is too long
+
+What else is in the folder: `fleet/settings.py` (the engine), `published/fleet_results.py` (the saved fold).
+"""
+
+from __future__ import annotations
+
+import os
+
+FOLDER = "fleet"
+LOCK, ADDRESS, SOCKET = "relay.lock", "relay.json", "relay.sock"
+
+
+def path(store: str, name: str) -> str:
+    """The path of one of these files."""
+    return os.path.join(store, FOLDER, name)
