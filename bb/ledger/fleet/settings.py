@@ -32,6 +32,11 @@ class EngineAddress(Record):
     address: str
 
 
+def is_joined(store: str) -> bool:
+    """Whether this clone has joined a fleet."""
+    return fleet_files.has_engine(store)
+
+
 def read(store: str) -> EngineAddress | None:
     """The engine of this clone; None if it has joined none, or the file cannot be read."""
     try:
