@@ -11,7 +11,7 @@ import time
 
 from bb.kernel.errors import Busy
 from bb.ledger.files import disk
-from bb.ledger.index.sqlite import sqlite3
+from bb.ledger.files.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
