@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests import examples, grids, times, workers
+from tests import engines, examples, grids, times, workers
 from tests.attention import minimal
 from tests.near import near
 from tests.support import Scratch
@@ -170,6 +170,12 @@ def tmp_path(tmp_path_factory: pytest.TempPathFactory, _numbers: Iterator[int], 
     folder = tmp_path_factory.getbasetemp() / f"{name}-{next(_numbers)}"
     folder.mkdir(mode=0o700)
     return folder
+
+
+@pytest.fixture
+def postgres() -> engines.Postgres:
+    """A PostgreSQL server that the tests of this process share. Each makes a database of its own: `.database()`."""
+    return engines.shared_postgres()
 
 
 @pytest.fixture

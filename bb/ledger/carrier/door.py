@@ -9,6 +9,10 @@ A log belongs to one *incarnation* of the engine. If the engine loses history, a
 place is higher than every place before. Each row has a running digest over all rows of its incarnation, so a reader
 that comes back can tell whether the log is still the one that it has read.
 
+A row may be void: some engines (NATS) take every append of a machine that they know, and the readers compute which ones
+continue the lines of their writer. A void row keeps its place, so that places have no gaps, and has no lines. Its
+writer is VOID, the number of its first line is 0, and it counts in the running digest like each other row.
+
 Every implementation refuses with the same refusals, which are declared here, and translates those of its library.
 """
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
 MOST_READ = 500  # rows in one answer of `read`
+VOID = "-"  # the writer of a row without lines
 BEAT, BEAT_IS_VALID = 10, 45  # seconds between two beats of a machine, and until the last one is too old
 
 EngineUnreachable = Busy.declare(
@@ -62,6 +67,21 @@ EngineRewound = Refused.declare(
     "The engine has lost history that it had acknowledged",
     hint="global verdicts stop; when the engine is as it will stay: `bb fleet begin --again --reason '…'`",
 )
+FleetEnded = Refused.declare(
+    "FLEET_ENDED",
+    "The engine's log is closed: the fleet has ended, or has moved on to another log",
+    hint="the repository's charter says where lines go now: `bb sync`",
+)
+Pruned = Refused.declare(
+    "ENGINE_PRUNED",
+    "The engine no longer has the rows that follow",
+    hint="the published ledger has them: `bb sync --pull`",
+)
+LogInUse = Refused.declare(
+    "LOG_IN_USE",
+    "The engine has a log of that incarnation already, with lines or with another beginning",
+    hint="`bb fleet status` shows it",
+)
 EngineNotDurable = Refused.declare(
     "ENGINE_NOT_DURABLE",
     "The engine acknowledges lines that a power failure can lose",
@@ -71,7 +91,8 @@ EngineNotDurable = Refused.declare(
 
 class Row(Record):
     """One append: the PLACE it got, its WRITER, the number of its FIRST line, and the lines in OCTETS, each with its
-    newline. DIGEST is the running digest up to here; AT is the engine's time in milliseconds."""
+    newline. DIGEST is the running digest up to here; AT is the engine's time in milliseconds. A row without lines is
+    void: it changes nothing but the digest."""
 
     place: int
     writer: str
@@ -88,13 +109,27 @@ class Row(Record):
 
 class Head(Record):
     """The state of the log: its incarnation, the place and digest of its last row, the first place that it can still
-    give, and the engine's time in milliseconds. Before the first row, PLACE is the one before the log begins."""
+    give, and the engine's time in milliseconds. Before the first row, PLACE is the one before the log begins. A closed
+    log takes no more rows."""
 
     incarnation: str
     place: int
     digest: str
     oldest: int
     now: int
+    is_closed: bool = False
+
+
+class Log(Record):
+    """A log as the person who runs the engine sees it: its repository, its FIRST place, its head, how many ROWS and
+    OCTETS the engine still has of it, and how many WRITERS there are."""
+
+    repo: str
+    first: int
+    head: Head
+    rows: int
+    octets: int
+    writers: int
 
 
 class Machine(Record):
@@ -140,12 +175,16 @@ if TYPE_CHECKING:
             once they are on the engine's disk. Lines that the engine has are not appended twice; if it has all of
             them, this is the place of the row with the last one.
 
-            Raises AppendUnknown, Gap (details: `next`, the number that the engine expects), Forked, Denied or
-            EngineUnreachable.
+            Raises AppendUnknown, Gap (details: `next`, the number that the engine expects), Forked, Denied, FleetEnded
+            or EngineUnreachable.
             """
 
         def read(self, since: int, most: int = MOST_READ) -> list[Row]:
-            """The rows after place SINCE, in order, at most MOST and a few MiB of them. Empty if there are none."""
+            """The rows after place SINCE, in order, at most MOST and a few MiB of them. Empty if there are none. Raises
+            Pruned (details: `oldest`) if the engine has removed the one that follows SINCE.
+
+            Places have no gaps: the first row has the place after SINCE. Rows without lines are void, and keep their
+            place. Every reader gets the same rows, void ones included, with the same digests."""
 
         def wait(self, since: int, seconds: float, also: Sequence[int] = ()) -> bool:
             """Wait until there may be rows after SINCE, or one of the file descriptors ALSO can be read, or SECONDS are
@@ -163,5 +202,30 @@ if TYPE_CHECKING:
 
         def lead(self) -> bool:
             """Whether this connection is the one that archives. One connection of all machines holds that lock."""
+
+        def close(self) -> None: ...
+
+    class Keeper(Protocol):
+        """An engine as the person who runs it uses it. The tables or streams are made when a log begins."""
+
+        kind: str
+
+        def begin(self, repo: str, incarnation: str, first: int, heads: Mapping[str, int]) -> Head:
+            """Make the log of an incarnation, whose first place is FIRST. HEADS are the numbers of the last published
+            lines of each writer: the next line has the number after it. Doing the same again is harmless; a log
+            without rows gets the new FIRST and HEADS. Raises LogInUse if it has rows and would change."""
+
+        def end(self, repo: str, incarnation: str) -> Head:
+            """Close the log: the engine refuses every append from now on. Returns its last state."""
+
+        def logs(self, repo: str = "") -> list[Log]:
+            """The logs of REPO, or of all repositories, in the order of their first places."""
+
+        def prune(self, repo: str, upto: int) -> int:
+            """Remove the rows up to place UPTO, which the published ledger must have. The digests and the last numbers
+            of the writers stay, and so does the last row. Returns how many rows were removed."""
+
+        def health(self) -> dict[str, Any]:
+            """As that of a carrier."""
 
         def close(self) -> None: ...

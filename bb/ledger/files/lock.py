@@ -117,6 +117,20 @@ class ReusableLock(Lock):
         self._queue = self._fd = -1
 
 
+def is_held(path: str) -> bool:
+    """Whether a process holds the lock at PATH. For locks that are held as long as a process runs."""
+    try:
+        fd = os.open(path, os.O_RDWR)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise disk.refusal(error) from error
+    try:
+        return not try_lock(fd)
+    finally:
+        os.close(fd)
+
+
 class NoLock:
     """A lock that does nothing, for a ledger that has no other writer."""
 

@@ -2,8 +2,9 @@
 
     <place> <writer> <number of the first line> <number of lines> <running digest>
 
-Each commit that adds lines replaces the file, so it has only the rows of the last one. The lines themselves are in the
-files of their writers, as always.
+Each commit that adds rows replaces the file, so it has only those of the last one. The lines themselves are in the
+files of their writers, as always. A row that does not count, or is void, has no lines there, but it keeps its place:
+`<place> - 0 0 <digest>`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+VOID = "-"
 MOST_ROWS = 10_000  # in a commit
 DIGEST_LENGTH = len(whole_digest(b""))
 LONGEST_ROW = len(f"{HIGHEST} {'w' * 40} {HIGHEST} {HIGHEST} \n") + DIGEST_LENGTH
@@ -25,7 +27,8 @@ HEXADECIMAL = frozenset("0123456789abcdef")
 
 
 class ArchivedRow(Record):
-    """One row: its PLACE, its WRITER, the number of its FIRST line, its number of lines, and the running digest."""
+    """One row: its PLACE, its WRITER, the number of its FIRST line, its number of lines, and the running digest. A row
+    without lines has the writer VOID."""
 
     place: int
     writer: str
@@ -55,8 +58,12 @@ def read(octets: bytes) -> tuple[ArchivedRow, ...]:
 
 
 def _row(place: str, writer: str, first: str, count: str, digest: str) -> ArchivedRow:
-    numbers = int(place), int(first), int(count)
-    are_right = all(0 < number < HIGHEST for number in numbers)
-    if not (are_right and ids.is_writer_id(writer) and len(digest) == DIGEST_LENGTH and HEXADECIMAL.issuperset(digest)):
+    row = ArchivedRow(int(place), writer, int(first), int(count), digest)
+    if row.count:
+        are_right = ids.is_writer_id(writer) and all(0 < number < HIGHEST for number in (row.first, row.count))
+    else:
+        are_right = (writer, row.first) == (VOID, 0)
+    is_digest = len(digest) == DIGEST_LENGTH and HEXADECIMAL.issuperset(digest)
+    if not (are_right and is_digest and 0 < row.place < HIGHEST):
         raise ValueError(place)
-    return ArchivedRow(numbers[0], writer, *numbers[1:], digest)
+    return row

@@ -57,9 +57,9 @@ def after(
         return Numbers(1 + (max(before.generation, was.first - 1) if was else before.generation))
     if was != terms:
         return Numbers(before.generation, first_digest(charter.repo, terms.incarnation))
+    if rows is None and added:
+        raise NotALedger("a commit adds lines without their places, although a fleet's engine orders them")
     if rows is None:
-        if added:
-            raise NotALedger("a commit adds lines without their places, although a fleet's engine orders them")
         return before
     if rows[0].place != max(before.generation + 1, terms.first):
         raise NotALedger(f"the row at place {rows[0].place} does not follow the rows before it")
@@ -86,14 +86,14 @@ def trailers(charter: Charter, generation: int, commits: int) -> str:
 
 
 def _digest_after(digest: str, rows: Sequence[ArchivedRow], added: Added) -> str:
-    """The running digest after ROWS, which must be exactly the lines ADDED. A row with a line whose payload was removed
-    cannot be recomputed. Its digest is believed."""
+    """The running digest after ROWS, which must be exactly the lines ADDED. The digest of a row whose lines do not
+    count, or one of whose lines has lost its payload, cannot be recomputed. It is believed."""
     place = rows[0].place
     for row, octets in cut(rows, added):
         if row.place != place:
             raise NotALedger(f"the row at place {row.place} does not follow the rows before it")
         computed = next_digest(digest, row.place, row.writer, row.first, octets)
-        if computed != row.digest and not lines.may_hold_blanks(octets):
+        if computed != row.digest and octets and not lines.may_hold_blanks(octets):
             raise NotALedger(f"the digest of the row at place {row.place} is wrong")
         digest, place = row.digest, place + 1
     return digest
@@ -107,6 +107,9 @@ def cut(rows: Sequence[ArchivedRow], added: Added) -> Iterator[tuple[ArchivedRow
     joined = {writer: b"".join(octets) for writer, (_, octets) in runs.items()}
     at = {writer: (first, 0) for writer, (first, _) in runs.items()}
     for row in rows:
+        if not row.count:
+            yield row, b""
+            continue
         first, start = at.get(row.writer, (0, 0))
         end, octets = start, joined.get(row.writer, b"")
         for _ in range(row.count):

@@ -26,8 +26,10 @@ RowsNotArchived = Conflict.declare(
 
 
 def begin(sync: Sync, terms: FleetTerms) -> Tip:
-    """Let the engine that TERMS name order the ledger from now on, or a new incarnation of it. Raises Moved if the first
-    place is taken."""
+    """Let the engine that TERMS name order the ledger from now on, or a new incarnation of it.
+
+    Raises Moved if the first place is taken.
+    """
     before = _tip(sync)
     if terms.first <= max(before.generation, before.charter.fleet.first if before.charter.fleet else 0):
         raise remote.Moved(f"place {terms.first} is taken")

@@ -207,8 +207,10 @@ class Sync(Fetching):
         return tip
 
     def push_made(self, tip: Tip, content: Commit, made: WrittenCommit) -> None:
-        """Push the commit MADE on the verified tip, with this CONTENT, after which the branch is at TIP. Raises Moved if
-        the branch has moved."""
+        """Push the commit MADE on the verified tip, with this CONTENT, after which the branch is at TIP.
+
+        Raises Moved if the branch has moved.
+        """
         before = self.pin.tip
         expected = self.on_top_of or (before.commit if before else None)
         known: list[Pins] = []

@@ -1,0 +1,352 @@
+"""Engines of a fleet for tests: real servers on a Unix socket and on loopback, and a proxy in front of one.
+
+A server can be killed at once, started again with what its disk has, and put back to an earlier copy of its data. The
+proxy can cut connections, hold what passes, and lose answers. Everything ends with the process that started it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from tests.support import is_running
+from tests.waiting import until
+
+IS_NEEDED = bool(os.environ.get("BB_TESTS_NEED_POSTGRES"))  # as in CI, which installs one
+MEMORY = Path("/dev/shm")
+SETTINGS = {
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "max_connections": "160",
+    "shared_buffers": "64MB",
+    "wal_level": "replica",
+    "max_wal_size": "1GB",
+    "logging_collector": "off",
+    "log_min_messages": "warning",
+    "autovacuum_naptime": "60s",
+}
+HBA = "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/32 trust\n"
+
+
+@functools.cache
+def programs() -> Path | None:
+    """The folder of the newest PostgreSQL on this machine."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda each: float(each.parts[-3]))
+    named = shutil.which("initdb")
+    return found[-1].parent if found else Path(named).parent if named else None
+
+
+def need_postgres() -> Path:
+    """The folder of PostgreSQL's programs. Without one, the test is skipped, or fails where one must be."""
+    found = programs()
+    if found is None and not IS_NEEDED:
+        pytest.skip("no PostgreSQL server is installed")
+    assert found is not None, "BB_TESTS_NEED_POSTGRES is set, and no PostgreSQL server is installed"
+    return found
+
+
+def free_port() -> int:
+    """A port of loopback that nobody has."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return int(door.getsockname()[1])
+
+
+class Postgres:
+    """A cluster of PostgreSQL: FOLDER has its data in `data`, its socket, and what it says in `log`."""
+
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str] | None = None, hba: str = HBA, data: Path | None = None
+    ) -> None:
+        self.folder, self.data, self.port = folder, data or folder / "data", free_port()
+        self._settings, self._hba = SETTINGS | dict(settings or {}), hba
+        self._server: subprocess.Popen[bytes] | None = None
+        self._watcher: subprocess.Popen[bytes] | None = None
+        self._names = iter(range(1_000_000))
+
+    def make(self) -> None:
+        """Make an empty cluster."""
+        self.own(self.folder)
+        self.run("initdb", "--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D", self.data)
+
+    def conninfo(self, database: str = "postgres", user: str = "postgres", *, tcp: bool = False) -> str:
+        """Where a client connects: over the Unix socket, or TCP."""
+        host = "127.0.0.1" if tcp else self.folder
+        return f"host={host} port={self.port} dbname={database} user={user}"
+
+    def database(self) -> str:
+        """The name of a new database."""
+        name = f"t{os.getpid()}_{next(self._names)}"
+        self.sql(f"create database {name}")
+        return name
+
+    def sql(self, statement: str, database: str = "postgres") -> str:
+        """What psql prints for a STATEMENT of the superuser."""
+        words = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo(database), "-c", statement]
+        return self.run("psql", *words).strip()
+
+    def start_again(self) -> None:
+        """Start the server on the data that there is, and wait until it answers."""
+        assert self._server is None, "it runs"
+        self._write_settings()
+        words = [need_postgres() / "postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port)]
+        with open(self.folder / "log", "ab") as log:
+            self._server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self._as_user())
+        self._watcher = subprocess.Popen(
+            ["sh", "-c", 'read -r it; kill -QUIT "$0"', str(self._server.pid)], stdin=subprocess.PIPE
+        )
+        until(self._answers, lambda: f"the server: {(self.folder / 'log').read_text()[-2000:]}")
+
+    def kill_hard(self) -> None:
+        """SIGKILL for every process of the server at once."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Shut down as the system does when it goes down."""
+        self._end(signal.SIGINT)
+
+    @property
+    def is_started(self) -> bool:
+        return self._server is not None
+
+    def pids(self) -> list[int]:
+        """Every process of the server, the first one first."""
+        if self._server is None:
+            return []
+        pid = self._server.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children")
+        with contextlib.suppress(OSError):
+            return [pid, *map(int, children.read_text().split())]
+        return [pid]
+
+    def freeze(self) -> None:
+        """Let every process of the server stand still: it takes connections, and answers nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def backup(self) -> Path:
+        """A copy of the data as they are now, made while the server runs."""
+        copy = self.folder / f"backup-{next(self._names)}"
+        self.run("pg_basebackup", "-d", self.conninfo(), "-D", copy, "--checkpoint=fast", "--no-sync", "-X", "stream")
+        return copy
+
+    def rewind(self, backup: Path) -> None:
+        """Put the data back to a copy, as somebody does who restores a backup, and start again."""
+        if self.is_started:
+            self.kill_hard()
+        shutil.rmtree(self.data)
+        subprocess.run(["cp", "-a", backup, self.data], check=True)
+        self.start_again()
+
+    def standby(self, folder: Path) -> Postgres:
+        """A second server in FOLDER that follows this one asynchronously. Its `promote` makes it a primary."""
+        other = Postgres(folder, self._settings, self._hba)
+        other.own(folder)
+        words = ["-D", other.data, "-R", "--checkpoint=fast", "--no-sync", "-X", "stream"]
+        self.run("pg_basebackup", "-d", self.conninfo(), *words)
+        other.start_again()
+        return other
+
+    def promote(self) -> None:
+        self.sql("select pg_promote(true, 60)")
+
+    def own(self, folder: Path) -> None:
+        """Give a folder to the user that runs the server."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+
+    def run(self, program: str, *words: str | Path) -> str:
+        """What a program of PostgreSQL prints."""
+        done = subprocess.run([need_postgres() / program, *words], capture_output=True, cwd="/", **self._as_user())
+        assert done.returncode == 0, f"{program}: {done.stderr.decode()}"
+        return done.stdout.decode()
+
+    def _as_user(self) -> dict[str, object]:
+        """PostgreSQL refuses to run as root."""
+        return {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+
+    def _write_settings(self) -> None:
+        lines = [f"{name} = '{value}'\n" for name, value in self._settings.items()]
+        (self.data / "postgresql.conf").write_text("listen_addresses = '127.0.0.1'\n" + "".join(lines))
+        (self.data / "pg_hba.conf").write_text(self._hba)
+
+    def _answers(self) -> bool:
+        assert self._server is not None
+        assert self._server.poll() is None, f"the server has ended: {(self.folder / 'log').read_text()[-2000:]}"
+        words = [need_postgres() / "pg_isready", "-q", "-h", self.folder, "-p", str(self.port)]
+        return subprocess.run(words).returncode == 0
+
+    def _signal(self, number: int) -> None:
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def _end(self, number: signal.Signals) -> None:
+        server, watcher = self._server, self._watcher
+        if server is None or watcher is None:
+            return
+        watcher.kill()
+        watcher.communicate()
+        pids = self.pids()
+        if number == signal.SIGKILL:
+            self._signal(signal.SIGSTOP)  # so that none of them starts another meanwhile
+            pids = self.pids()
+            self._signal(signal.SIGKILL)
+        else:
+            server.send_signal(number)
+        server.wait()
+        until(lambda: not any(map(is_running, pids)), "the end of the server's processes")
+        self._server = self._watcher = None
+
+
+@contextlib.contextmanager
+def postgres(
+    settings: Mapping[str, str] | None = None, hba: str = HBA, under: Path | None = None
+) -> Iterator[Postgres]:
+    """A new cluster that runs, in memory, or in a folder UNDER another one."""
+    need_postgres()
+    if under is None and os.access(MEMORY, os.W_OK):
+        under = MEMORY
+    folder = Path(tempfile.mkdtemp(prefix="bb-tests-pg-", dir=under))
+    cluster = Postgres(folder, settings, hba)
+    try:
+        cluster.make()
+        cluster.start_again()
+        yield cluster
+    finally:
+        cluster.kill_hard()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_SHARED: dict[int, Postgres] = {}
+
+
+def shared_postgres() -> Postgres:
+    """The cluster of this process's ordinary tests, each of which makes a database of its own. Never stop it."""
+    if os.getpid() not in _SHARED:
+        kept = contextlib.ExitStack()
+        _SHARED[os.getpid()] = kept.enter_context(postgres({"fsync": "on"}))
+        atexit.register(_close_in, os.getpid(), kept)
+    return _SHARED[os.getpid()]
+
+
+def _close_in(pid: int, kept: contextlib.ExitStack) -> None:
+    if os.getpid() == pid:  # not in what it has forked
+        kept.close()
+
+
+class Proxy:
+    """A TCP proxy on loopback, at PORT, in front of TARGET: a host and a port, or the path of a Unix socket.
+
+    All of these may be set at any time, from any thread: `delay` (seconds, each way), `is_held` (nothing passes, and
+    connections stay), `loses_answers` (what the server says is thrown away), `change` (what becomes of the octets of an
+    answer: lost, doubled, in another order).
+    """
+
+    def __init__(self, target: tuple[str, int] | str) -> None:
+        self.target, self.port = target, 0
+        self.delay, self.is_held, self.loses_answers = 0.0, False, False
+        self.change: Callable[[bytes], bytes] | None = None
+        self._is_cut = False
+        self._open: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._call(self._listen())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._call(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def cut(self) -> None:
+        """End every connection, and take no others, until `mend`."""
+        self._is_cut = True
+        self._call(self._drop())
+
+    def drop(self) -> None:
+        """End every connection. New ones are taken."""
+        self._call(self._drop())
+
+    def mend(self) -> None:
+        """Let everything pass again."""
+        self.delay, self.is_held, self.loses_answers, self.change, self._is_cut = 0.0, False, False, None, False
+
+    @property
+    def connections(self) -> int:
+        return len(self._open) // 2
+
+    def _call(self, work: object) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(60)  # type: ignore[arg-type]
+
+    async def _listen(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def _drop(self) -> None:
+        for writer in list(self._open):
+            writer.transport.abort()
+
+    async def _close(self) -> None:
+        self._server.close()
+        await self._drop()
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_cut:
+            writer.transport.abort()
+            return
+        try:
+            to = self.target
+            opened = asyncio.open_unix_connection(to) if isinstance(to, str) else asyncio.open_connection(*to)
+            answers, requests = await opened
+        except OSError:
+            writer.transport.abort()
+            return
+        both = {writer, requests}
+        self._open |= both
+        try:
+            await asyncio.gather(self._pump(reader, requests, False), self._pump(answers, writer, True))
+        except (OSError, asyncio.CancelledError):
+            pass
+        finally:
+            self._open -= both
+            for each in both:
+                each.transport.abort()
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_answer: bool) -> None:
+        while octets := await reader.read(1 << 16):
+            if self.delay:
+                await asyncio.sleep(self.delay)
+            while self.is_held:
+                await asyncio.sleep(0.01)
+            if is_answer and self.change is not None:
+                octets = self.change(octets)
+            if not (is_answer and self.loses_answers):
+                writer.write(octets)
+                await writer.drain()
+        raise ConnectionResetError
