@@ -137,8 +137,8 @@ class OrderedAdmission:
         return Changes(grants, generations, names, refusals)
 
     def _has_place(self, event: str) -> bool:
-        known = self._known
-        return event in self._generations or event in known.generations or event in known.grants
+        """Whether a reservation has had a place, as far as it matters: ended ones may have been forgotten."""
+        return event in self._generations or self._open.get(event) is not None or event in self._known.generations
 
     def _seen(self, place: int, recorders: Iterable[str]) -> dict[str, Grant]:
         """The open grants of the RECORDERS, with the place at which these were seen."""
