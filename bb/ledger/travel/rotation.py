@@ -68,7 +68,9 @@ def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
     """Whether THEIRS and OURS have the same results up to a GENERATION."""
     for name, grant in ours.grants.items():
         other = theirs.grants.get(name)
-        if other is None or other.replace(ended=None) != grant.replace(ended=None):
+        if other is None or other.replace(ended=None, seen=0) != grant.replace(ended=None, seen=0):
+            return False
+        if other.seen != grant.seen and other.seen <= generation:
             return False
         if other.ended != grant.ended and not (grant.ended is None and (other.ended or 0) > generation):
             return False
