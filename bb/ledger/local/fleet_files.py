@@ -1,9 +1,9 @@
 """The files of a clone about its fleet, in `<store>/fleet/`. Only clones that have joined a fleet have the folder.
 
-engine.json       the engine: its kind and its address, without any secret. A clone with it is in fleet mode
-results.sqlite    the saved fold of the engine's rows (`published/fleet_results.py`)
-relay.lock        held by the process that runs the relay of this clone
-relay.json        the address at which that process answers questions
+    engine.json       the engine: its kind and its address, without any secret. A clone with it is in fleet mode
+    results.sqlite    the saved fold of the engine's rows (`published/fleet_results.py`)
+    relay.lock        held by the process that runs the relay of this clone
+    relay.json        the address at which that process answers questions
 """
 
 from __future__ import annotations
