@@ -74,7 +74,7 @@ class Admitted(Record):
     @property
     def latest(self) -> int:
         """The highest generation in this state."""
-        of_grants = (max(grant.token, grant.ended or 0) for grant in self.grants.values())
+        of_grants = (max(grant.last_seen, grant.ended or 0) for grant in self.grants.values())
         return max([0, *of_grants, *self.generations.values()])
 
     def without(self, events: Container[str]) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bb.coordination.facts import Released, Reserved
+from bb.coordination.facts import Reserved
 from bb.ledger.published import pins
 from tests import engine_log
 from tests.engine_log import EngineLog
@@ -35,7 +35,8 @@ def test_rows_become_commits_and_their_places_are_the_tokens(tmp_path: Path):
     newcomer = clone(tmp_path / "hub.git", "newcomer")
     newcomer.sync(pull=True)
 
-    assert before is not None and tip is not None
+    assert before is not None
+    assert tip is not None
     assert tip.generation == tip.place == log.place
     assert tip.digest == log.digest
     assert {name: grant.token for name, grant in known.admitted.grants.items()} == {
