@@ -111,10 +111,16 @@ class Reserved(Record):
     shared: bool = False
     is_file: bool = False  # SCOPE was a file, so it covers nothing below it
     base: str | None = None  # if global: the published commit it was checked against
-    takes: str | None = None  # if global: the ids of the admitted reservations it takes over, separated by spaces
+    takes: str | None = None  # if global: the admitted reservations it takes over, `id` or `id@place` with `order`
     why: str | None = None
     region: str | None = None  # the part of the file SCOPE that is reserved (`holdings/regions.py`)
     is_open: bool = False  # others may work in the same file; conflicts are judged by lines
+    order: str | None = None  # if an engine decides: the incarnation of its log (`holdings/ordered_admission.py`)
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it is meant for every clone, so that it counts only if it is admitted."""
+        return self.base is not None or self.order is not None
 
 
 class Renewed(Record):

@@ -24,6 +24,7 @@ AGENT_LENGTH = range(3, 49)
 ACTOR_LENGTH = range(1, 49)
 WRITER_LENGTH = 12
 SESSION_LENGTH = 16  # characters of the digest that stands for a session
+INCARNATION_LENGTH = 16  # hexadecimal digits
 NAMED_BY_BB = "?"  # prefix of a session's digest if bb generated its id and no caller has presented it yet
 
 # Names with a meaning in CCCS and CCCC, and names that Windows file systems refuse. An agent with such a name could act
@@ -71,6 +72,11 @@ def is_agent_id(text: str) -> bool:
         and text[0] != "-" != text[-1]
         and text not in RESERVED
     )
+
+
+def is_incarnation(text: str) -> bool:
+    """Whether TEXT has the form of the id of an engine's incarnation (`ledger/carrier/door.py`)."""
+    return len(text) == INCARNATION_LENGTH and not text.strip(DIGITS + "abcdef")
 
 
 def is_actor_id(text: str) -> bool:

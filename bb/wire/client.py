@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bb.kernel import json_text
-from bb.kernel.errors import BbError, Busy
+from bb.kernel.errors import Busy
+from bb.kernel.received_refusals import refusal_from
 from bb.ledger.local import descriptor
 from bb.ops.desk.live_daemon import DaemonUnavailable
 from bb.wire import access, cccc
@@ -20,9 +21,6 @@ from bb.wire.ndjson import MOST_ANSWER, MOST_REQUEST
 
 TO_CONNECT, TO_ANSWER = 2.0, 60.0  # seconds
 PIECE = 1 << 16
-IN_CODE = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-LONGEST_CODE = 64
-STATUSES = range(1, 8)
 
 OutcomeUnknown = Busy.declare(
     "OUTCOME_UNKNOWN",
@@ -115,19 +113,4 @@ def _result(line: bytes) -> dict[str, Any]:
     result, described = answer.get("result"), answer.get("error")
     if answer.get("ok") is True:
         return result if type(result) is dict else {}
-    raise _refusal(described if type(described) is dict else {})
-
-
-def _refusal(described: Mapping[str, Any]) -> BbError:
-    """The refusal in a daemon's answer, with its command-line code and exit status."""
-    raw_details = described.get("details")
-    details = dict(raw_details) if type(raw_details) is dict else {}
-    hint, status = details.pop("hint", None), details.pop("exit_status", None)
-    refusal = BbError(str(described.get("message") or "") or None, hint=hint if type(hint) is str else None)
-    refusal.details = details
-    code = described.get("code")
-    if type(code) is str and 0 < len(code) <= LONGEST_CODE and not code.upper().strip(IN_CODE) and code[0].isalpha():
-        refusal.code = code.upper()
-    if type(status) is int and status in STATUSES:
-        refusal.exit_status = status
-    return refusal
+    raise refusal_from(described)

@@ -39,6 +39,17 @@ class Grant(Record):
     shared: bool
     token: int
     ended: int | None = None  # the generation that ended it
+    seen: int = 0  # the last later place at which its holder recorded anything; 0 if none, or if a git remote decides
+
+    @property
+    def last_seen(self) -> int:
+        """The last place at which its holder recorded anything."""
+        return max(self.token, self.seen)
+
+    def parsed_scope(self) -> scopes.Scope | None:
+        """Its scope; None if this version cannot read it."""
+        scope = scopes.stored(self.scope)
+        return scope and scope.replace(is_file=self.is_file and scope.is_literal)  # a pattern cannot be a file
 
 
 class Admitted(Record):
@@ -91,7 +102,13 @@ class Admitted(Record):
 
 def grants_as_json(grants: Mapping[str, Grant]) -> dict[str, Any]:
     """Grants in their JSON form."""
-    return {name: list(grant.as_dict().values()) for name, grant in grants.items()}
+    return {name: _grant_as_json(grant) for name, grant in grants.items()}
+
+
+def _grant_as_json(grant: Grant) -> list[Any]:
+    """The values of a grant. `seen` is left out if it is 0, as in every ledger that a git remote decides."""
+    values = list(grant.as_dict().values())
+    return values if grant.seen else values[:-1]
 
 
 def names_as_json(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -128,11 +145,12 @@ def _of_events(entries: dict[str, T]) -> dict[str, T]:
     return entries
 
 
-def _grant(agent: Any, scope: Any, is_file: Any, shared: Any, token: Any, ended: Any) -> Grant:
+def _grant(agent: Any, scope: Any, is_file: Any, shared: Any, token: Any, ended: Any, seen: Any = 0) -> Grant:
     is_right = ids.is_principal(agent) and type(scope) is str and type(is_file) is bool and type(shared) is bool
-    if not (is_right and _is_generation(token) and (ended is None or _is_generation(ended))):
+    are_generations = _is_generation(token) and (ended is None or _is_generation(ended))
+    if not (is_right and are_generations and type(seen) is int and seen >= 0):
         raise ValueError("a grant has an invalid field")
-    return Grant(agent, scope, is_file, shared, token, ended)
+    return Grant(agent, scope, is_file, shared, token, ended, seen)
 
 
 def _is_generation(value: object) -> bool:
@@ -157,8 +175,8 @@ def admit(
             continue
         generations.setdefault(event, generation)
         new_grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, generation)
-        is_right = fact.base and fact.base == parent and event not in grants and _scope(new_grant) is not None
-        if not is_right or _is_ended(event, fact.agent, ends) or _is_of_rival(names, fact.agent, event):
+        is_right = fact.base and fact.base == parent and event not in grants and new_grant.parsed_scope() is not None
+        if not is_right or _is_ended(event, fact.agent, ends) or is_of_rival(names, fact.agent, event):
             continue
         blockers = in_way(new_grant, grants)
         if set((fact.takes or "").split()).issuperset(blockers):
@@ -170,25 +188,37 @@ def admit(
 def _names_after(
     known: Mapping[str, Sequence[str]], facts: Sequence[tuple[str, HoldingFact | AgentFact]]
 ) -> Mapping[str, Sequence[str]]:
-    """The registrations of each name after FACTS. A writer has one registration of a name; its last one counts."""
-    about_names = [(event, fact) for event, fact in facts if isinstance(fact, Registered | Retired | NameSettled)]
-    if not about_names:
+    """The registrations of each name after FACTS."""
+    changes = about_names(facts)
+    if not changes:
         return known
     names = dict(known)
-    for event, fact in sorted(about_names, key=lambda one: ids.split_event_id(one[0])):
-        before = names.get(fact.agent, ())
-        writer = ids.split_event_id(event)[0]
-        others = tuple(one for one in before if ids.split_event_id(one)[0] != writer)
-        if isinstance(fact, Registered):
-            names[fact.agent] = (*others, event)
-        elif isinstance(fact, NameSettled):
-            names[fact.agent] = tuple(one for one in before if one != fact.registration)
-        else:  # by a writer that registered nothing, it ends all registrations
-            names[fact.agent] = others if len(others) < len(before) else ()
+    for event, fact in changes:
+        names[fact.agent] = registrations(names.get(fact.agent, ()), event, fact)
     return {name: events for name, events in names.items() if events}
 
 
-def _is_of_rival(names: Mapping[str, Sequence[str]], agent: str, event: str) -> bool:
+def about_names(
+    facts: Sequence[tuple[str, HoldingFact | AgentFact]],
+) -> list[tuple[str, Registered | Retired | NameSettled]]:
+    """Those of FACTS that change who has a name, in the order in which they count."""
+    found = [(event, fact) for event, fact in facts if isinstance(fact, Registered | Retired | NameSettled)]
+    return sorted(found, key=lambda one: ids.split_event_id(one[0])) if len(found) > 1 else found
+
+
+def registrations(before: Sequence[str], event: str, fact: Registered | Retired | NameSettled) -> tuple[str, ...]:
+    """The registrations of a name after one more fact about it. A writer has one registration of a name; its last one
+    counts."""
+    writer = ids.split_event_id(event)[0]
+    others = tuple(one for one in before if ids.split_event_id(one)[0] != writer)
+    if isinstance(fact, Registered):
+        return (*others, event)
+    if isinstance(fact, NameSettled):
+        return tuple(one for one in before if one != fact.registration)
+    return others if len(others) < len(before) else ()  # by a writer that registered nothing, it ends all registrations
+
+
+def is_of_rival(names: Mapping[str, Sequence[str]], agent: str, event: str) -> bool:
     """Whether EVENT is by a writer that registered the agent's name after another one."""
     writer = ids.split_event_id(event)[0]
     return any(ids.split_event_id(late)[0] == writer for late in names.get(agent, ())[1:])
@@ -201,7 +231,7 @@ def _is_ended(name: str, holder: str, ends: set[tuple[str, str]]) -> bool:
 
 def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
     """The open grants of other agents that share a path with WANTED."""
-    scope = _scope(wanted)
+    scope = wanted.parsed_scope()
     return [
         name
         for name, grant in grants.items()
@@ -220,10 +250,5 @@ def fenced(known: Admitted, agent: str, token: int, path: scopes.Scope) -> Grant
 
 def _meets(grant: Grant, scope: scopes.Scope) -> bool:
     """Whether both share a path. Case is ignored, because some clone may have a case-insensitive file system."""
-    held = _scope(grant)
+    held = grant.parsed_scope()
     return held is None or scopes.compare(held, scope, ignore_case=True) != scopes.DISJOINT
-
-
-def _scope(grant: Grant) -> scopes.Scope | None:
-    scope = scopes.stored(grant.scope)
-    return scope and scope.replace(is_file=grant.is_file and scope.is_literal)  # a pattern cannot be a file

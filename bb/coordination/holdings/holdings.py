@@ -66,6 +66,12 @@ class Reservation(Record):
     is_automatic: bool = False  # made by an editor's hook, without a bead
     region: str | None = None  # the part of the file that it is about; SCOPE has it too
     is_open: bool = False
+    order: str | None = None  # the incarnation of the engine that decides about a global reservation
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it is meant for every clone, so that it counts only if it is admitted."""
+        return self.base is not None or self.order is not None
 
     @property
     def path(self) -> str:
@@ -133,8 +139,9 @@ def step(state: State | None, fact: HoldingFact, at: Place, ts: str) -> State:
     """STATE after one more fact. All ends are kept, because their validity depends on the order of facts."""
     after = dict(state or {})
     match fact:
-        case Reserved(agent, scope, bead, ttl, shared, is_file, base, _, why, region, is_open):
-            earliest(after, "made", at, [ts, agent, scope, bead, ttl, shared, is_file, base, why, region, is_open])
+        case Reserved(agent, scope, bead, ttl, shared, is_file, base, _, why, region, is_open, order):
+            made = [ts, agent, scope, bead, ttl, shared, is_file, base, why, region, is_open, order]
+            earliest(after, "made", at, made)
         case Renewed(agent, _, ttl):
             latest(after, f"renewed {agent}", at, [ts, ttl])
         case Released(agent):
@@ -162,13 +169,13 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
     """The reservation once for each holder, in order."""
     if state is None or "made" not in state:
         return
-    *place, (ts, agent, path, bead, ttl, shared, is_file, base, why, region, is_open) = state["made"]
+    *place, (ts, agent, path, bead, ttl, shared, is_file, base, why, region, is_open, order) = state["made"]
     scope = path if region is None else _with_region(path, region)
     given_by, words = None, _words(state)
     while True:
         made_at = renewed_at = clock.parse_or(ts, 0)
         since = place if given_by else None
-        end = _end(agent, since, words, is_global=base is not None)
+        end = _end(agent, since, words, is_global=base is not None or order is not None)
         if renewal := _renewal(state, agent, since, end.place if end and end.to else None):
             renewed_at, ttl = max(made_at, clock.parse_or(renewal[0], 0)), renewal[1]
         yield Reservation(
@@ -178,7 +185,7 @@ def tenures(name: str, state: State | None) -> Iterator[Reservation]:
             end.by if end else None,
             sortable(place),
             sortable(end.place) if end else None,
-            *(base, why, given_by, bead == AUTO, region, is_open),
+            *(base, why, given_by, bead == AUTO, region, is_open, order),
         )
         if end is None or end.to is None:
             return

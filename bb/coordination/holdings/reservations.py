@@ -98,6 +98,12 @@ class Wanted(Record):
     base: str | None = None  # the published commit that a global reservation is checked against
     is_open: bool = False
     is_exclusive: bool = False  # --exclusive was given, although it may not be the default
+    order: str | None = None  # if an engine decides: the incarnation of its log
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it is to hold in every clone."""
+        return self.base is not None or self.order is not None
 
     @property
     def coexists(self) -> bool:
@@ -111,6 +117,7 @@ class Wanted(Record):
                 *(self.agent, scope.where, self.bead, self.ttl, self.shared, scope.is_file, self.base),
                 region=scope.region,
                 is_open=self.is_open,
+                order=self.order,
             )
             for scope in self.scopes
         ]
@@ -185,7 +192,7 @@ def reserve(
         raise _conflict(wanted, protected, silent, [fact for fact in refused if not is_recorded(fact.incident)])
     if in_way and not wanted.takeover:
         raise _stale_found(wanted, in_way)
-    if wanted.base is None and (everywhere := [meeting for meeting in in_way if meeting.held.reservation.base]):
+    if not wanted.is_global and (everywhere := [one for one in in_way if one.held.reservation.is_global]):
         raise _held_everywhere(wanted, everywhere)
     same = [meeting for meeting in own if meeting.kind == scopes.EXACT]
     kept = {meeting.wanted.text for meeting in same if not meeting.held.is_over}
@@ -205,7 +212,7 @@ def _may_go_beside(wanted: Wanted, meeting: Overlap) -> bool:
     if not wanted.allow_overlap or meeting.kind != scopes.PARTIAL or held.reservation.is_freeze:
         return False
     # A global reservation cannot be taken over by a local one.
-    may_be_taken = wanted.takeover and not held.is_protected and (wanted.base or not held.reservation.base)
+    may_be_taken = wanted.takeover and not held.is_protected and (wanted.is_global or not held.reservation.is_global)
     return not may_be_taken
 
 
@@ -326,7 +333,7 @@ def _conflict(wanted: Wanted, met: Sequence[Overlap], silent: Sequence[Overlap],
     hint = None
     if held.is_freeze:
         message, hint = freeze_text(first.held), FROZEN_HINT
-    elif wanted.base:
+    elif wanted.base is not None:
         hint = "narrow the scope, or message the holder: `bb send`"
     elif silent and not wanted.takeover:
         hint = f"get in line, and take over from the silent holders: `{command(wanted, '--queue', '--takeover-stale')}`"
@@ -340,12 +347,13 @@ def _held_everywhere(wanted: Wanted, met: Sequence[Overlap]) -> BbError:
     """The refusal to take over a global reservation in one clone only."""
     held = met[0].held.reservation
     message = f"{held.agent} holds {escaping.name(held.scope)} in every clone, and is no longer active"
-    hint = f"take it over in every clone: `{command(wanted.replace(takeover=True), '--global')}`"
+    everywhere = [] if met[0].held.reservation.order else ["--global"]  # with an engine, plain reservations are global
+    hint = f"take it over in every clone: `{command(wanted.replace(takeover=True), *everywhere)}`"
     return ReservationStaleFound(message + _also(met), hint=hint, **_listed(met))
 
 
 def _stale_found(wanted: Wanted, met: Sequence[Overlap]) -> BbError:
-    takeover = command(wanted, *(["--global"] if wanted.base else []), "--takeover-stale")
+    takeover = command(wanted, *(["--global"] if wanted.base is not None else []), "--takeover-stale")
     first = met[0].held
     message = f"{first.reservation.agent} holds {escaping.name(first.scope.text)} ({met[0].kind} overlap) and is "
     message += _silence(first)

@@ -47,7 +47,7 @@ def transferable(who: str, scope: Scope, met: Sequence[Overlap], whose: str | No
     if len(chosen) > 1:
         holders = [held.reservation.agent for held in chosen]
         raise ManyHolders(f"{', '.join(holders)} share {escaping.name(scope.text)}", holders=holders)
-    if chosen[0].reservation.base is not None:
+    if chosen[0].reservation.is_global:
         raise GlobalTransfer(f"{chosen[0].reservation.agent} holds {escaping.name(scope.text)} in every clone")
     return chosen[0]
 

@@ -10,7 +10,6 @@ import os
 import socket
 import stat
 import sys
-import time
 from collections.abc import Mapping
 
 import bb
@@ -18,7 +17,7 @@ from bb.kernel import clock, json_text
 from bb.kernel.digest import digest
 from bb.kernel.errors import Refused, Usage
 from bb.ledger.files import disk, disk_refusals
-from bb.ledger.files.lock import try_lock
+from bb.ledger.files.lock import taken_for_good
 from bb.ledger.local import descriptor
 from bb.ledger.local.descriptor import LOCK, PID, AlreadyRunning
 
@@ -28,7 +27,6 @@ TO_BE_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (an addr
 ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
 TOKEN_BYTES = 32
 TRUE = ("1", "true", "yes", "on")
-GLANCES, GLANCE = 20, 0.005
 LONGEST_PATH = 100  # bytes; systems limit socket paths to 104 or 108
 
 InvalidEndpoint = Usage.declare(
@@ -59,27 +57,17 @@ class Endpoint:
 
     def claim(self) -> None:
         """Take the lock of this home directory. Refused if another daemon has it."""
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         try:
             _make_own(os.path.dirname(self.folder))
             _keep_from_others(os.path.dirname(self.folder))
             _make_own(self.folder)
             os.chmod(self.folder, 0o700)
-            self._lock = os.open(os.path.join(self.folder, LOCK), flags, 0o600)
+            lock = taken_for_good(os.path.join(self.folder, LOCK))
         except OSError as error:
             raise disk.refusal(error) from error
-        if not self._is_free():
-            os.close(self._lock)
-            self._lock = -1
+        if lock is None:
             raise AlreadyRunning(home=os.path.dirname(self.folder))
-
-    def _is_free(self) -> bool:
-        """Take the lock if it is free. Several attempts, since a check by another process also takes it briefly."""
-        for _ in range(GLANCES):
-            if try_lock(self._lock):
-                return True
-            time.sleep(GLANCE)
-        return False
+        self._lock = lock
 
     def listen(self, now: int) -> socket.socket:
         """Listen, and write the descriptor for clients."""
@@ -122,41 +110,14 @@ class Endpoint:
         for name in (descriptor.DESCRIPTOR, PID):
             disk.remove_if_there(os.path.join(self.folder, name))
         if self._socket_path:
-            disk.remove_if_there(self._socket_path)
-            if os.path.dirname(self._socket_path) != self.folder:
-                disk.remove_folder_if_empty(os.path.dirname(self._socket_path))
+            remove_socket(self._socket_path, self.folder)
         if self._lock >= 0:
             os.close(self._lock)
 
     def _unix(self) -> socket.socket:
-        self._socket_path = self._free_path()
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        mask = os.umask(0o177)  # other users must never be able to connect
-        try:
-            listener.bind(self._socket_path)
-        except OSError as error:
-            raise disk.refusal(error) from error
-        finally:
-            os.umask(mask)
-        return listener
-
-    def _free_path(self) -> str:
-        """The socket's path: beside the descriptor, or in a runtime folder if that path is too long."""
-        path = os.path.join(self.folder, descriptor.SOCKET)
-        if len(os.fsencode(path)) > LONGEST_PATH:
-            short = f"bb-{os.getuid()}-{digest(os.fsencode(path))[:12]}"
-            runtime = self._env.get("XDG_RUNTIME_DIR", "")
-            base = runtime if os.path.isdir(runtime) and len(os.fsencode(runtime)) < LONGEST_PATH // 2 else "/tmp"  # noqa: S108
-            folder = os.path.join(base, short)
-            try:
-                os.mkdir(folder, 0o700)
-            except FileExistsError:
-                about = os.lstat(folder)
-                if about.st_uid != os.getuid() or about.st_mode & 0o077 or os.path.islink(folder):
-                    raise disk_refusals.NoPermission(f"{folder} is accessible to other users", path=folder) from None
-            path = os.path.join(folder, descriptor.SOCKET)
-        disk.remove_if_there(path)  # this process has the lock, so no daemon uses the socket
-        return path
+        self._socket_path = socket_path(self.folder, descriptor.SOCKET, self._env)
+        disk.remove_if_there(self._socket_path)  # this process has the lock, so no daemon uses the socket
+        return bound_socket(self._socket_path)
 
     def _tcp(self) -> socket.socket:
         host = self._env.get("CCCC_DAEMON_HOST", "").strip() or LOOPBACK[0]
@@ -184,6 +145,45 @@ class Endpoint:
 
     def _write(self, name: str, text: str) -> None:
         disk.replace(os.path.join(self.folder, name), text.encode() + b"\n", mode=0o600)
+
+
+def socket_path(folder: str, name: str, env: Mapping[str, str]) -> str:
+    """The path of a Unix socket: NAME in FOLDER, or in a runtime folder of its own if that path is too long."""
+    path = os.path.join(folder, name)
+    if len(os.fsencode(path)) <= LONGEST_PATH:
+        return path
+    short = f"bb-{os.getuid()}-{digest(os.fsencode(path))[:12]}"
+    runtime = env.get("XDG_RUNTIME_DIR", "")
+    base = runtime if os.path.isdir(runtime) and len(os.fsencode(runtime)) < LONGEST_PATH // 2 else "/tmp"  # noqa: S108
+    own = os.path.join(base, short)
+    try:
+        os.mkdir(own, 0o700)
+    except FileExistsError:
+        about = os.lstat(own)
+        if about.st_uid != os.getuid() or about.st_mode & 0o077 or os.path.islink(own):
+            raise disk_refusals.NoPermission(f"{own} is accessible to other users", path=own) from None
+    return os.path.join(own, name)
+
+
+def bound_socket(path: str) -> socket.socket:
+    """A Unix socket at PATH, to which no other user can connect."""
+    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    mask = os.umask(0o177)  # other users must never be able to connect
+    try:
+        bound.bind(path)
+    except OSError as error:
+        bound.close()
+        raise disk.refusal(error) from error
+    finally:
+        os.umask(mask)
+    return bound
+
+
+def remove_socket(path: str, folder: str) -> None:
+    """Remove the socket at PATH, and the folder that was made for it if it is not in FOLDER."""
+    disk.remove_if_there(path)
+    if os.path.dirname(path) != folder:
+        disk.remove_folder_if_empty(os.path.dirname(path))
 
 
 def _make_own(path: str) -> None:

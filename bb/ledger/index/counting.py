@@ -7,7 +7,7 @@ The index decides this for each writer when it reads the lines (table `counted`)
 from __future__ import annotations
 
 from bb.kernel import ids
-from bb.ledger.index.sqlite import sqlite3
+from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.journal import line as lines
 
 TYPE_CHECKING = False

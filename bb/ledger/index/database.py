@@ -11,7 +11,7 @@ import time
 
 from bb.kernel.errors import Busy
 from bb.ledger.files import disk
-from bb.ledger.index.sqlite import sqlite3
+from bb.ledger.files.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bb.ledger.signing.verdicts import SigningLaw
 
-VERSION = 26  # of the folded states; published snapshots of states have this number too
+VERSION = 27  # of the folded states; published snapshots of states have this number too
 FILE_VERSION = 100 * VERSION + 4  # raised also if only the tables change
 PAUSE = 0.01
 LOOK_AGAIN, NEVER = 60.0, float("inf")  # seconds

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from bb.kernel import ids, json_text
 from bb.kernel.record import Record
+from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.index.database import ConsistentRead, Database, Transaction
 from bb.ledger.index.folded_state import FoldedState, parsed_first
-from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.cursors import Cursors, Damage, Marker, Unusable, unread_bytes
 from bb.ledger.journal.received import Mark

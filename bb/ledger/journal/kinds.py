@@ -65,7 +65,10 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (
             "Reserved",
             "x.bb.reserved",
-            ("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file", "base", "takes", "why", "region", "open"),
+            (
+                *("by", "scope", "bead_id", "ttl_minutes", "shared", "is_file"),
+                *("base", "takes", "why", "region", "open", "order"),
+            ),
         ),
         ("Renewed", "x.bb.renewed", ("by", "reservation_id", "ttl_minutes")),
         ("Released", "x.bb.released", ("by", "reservation_id")),
@@ -137,6 +140,7 @@ MARKS = {  # one or two of each
 FORMATS_OF_ANY_AUTHOR = (WITH_OWN_FORMAT["ContextChanged"], WITH_OWN_FORMAT["Posted"], WITH_OWN_FORMAT["Incurred"])
 BY_FACT = {name: (kind, members) for rows in WRITTEN.values() for name, kind, members in rows}
 NAMED = {kind: (room, name, members) for room, rows in WRITTEN.items() for name, kind, members in rows}
+PLACE_DIGITS = 15  # at most, of a place in `takes`
 KINDS = frozenset([*NAMED, *WITH_OWN_FORMAT.values()])
 
 SAID_BY_ANYBODY = frozenset(fact for fold in ("group", *folds.ATTENTION) for fact in folds.FOLDED[fold][1])
@@ -199,9 +203,14 @@ def _is_archived(value: object) -> bool:
     return value in (holdings.EXPIRED, holdings.TAKEN_OVER)
 
 
-def _are_events(value: object) -> bool:
-    """Whether VALUE consists of event ids, separated by spaces."""
-    return type(value) is str and all(map(ids.is_event_id, value.split(" ")))
+def _are_taken(value: object) -> bool:
+    """Whether VALUE consists of event ids, separated by spaces. Each may have a place: `id@17`."""
+    return type(value) is str and all(map(_is_taken, value.split(" ")))
+
+
+def _is_taken(word: str) -> bool:
+    name, mark, place = word.partition("@")
+    return ids.is_event_id(name) and (not mark or (0 < len(place) <= PLACE_DIGITS and not place.strip(ids.DIGITS)))
 
 
 def _is_commit(value: object) -> bool:
@@ -244,7 +253,8 @@ FITS: dict[str, Fits] = {
     "scope": validation.is_unfolded,
     "bead_id": validation.is_bead,
     "base": _is_commit,
-    "takes": _are_events,
+    "takes": _are_taken,
+    "order": lambda value: type(value) is str and ids.is_incarnation(value),
     "scopes": validation.are_unfolded,
     "files": validation.are_unfolded,
     "place_id": _is_event,

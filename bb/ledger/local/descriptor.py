@@ -13,7 +13,7 @@ from bb.kernel import json_text
 from bb.kernel.errors import Busy, Forbidden
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.files.lock import try_lock
+from bb.ledger.files.lock import is_held
 
 DESCRIPTOR, SOCKET = "ccccd.addr.json", "ccccd.sock"
 LOCK, PID, LOG = "ccccd.lock", "ccccd.pid", "ccccd.log"
@@ -89,16 +89,7 @@ def _may_be_believed(described: Address, owner: int) -> bool:
 
 def is_running(home: str) -> bool:
     """Whether a daemon is running for that home directory."""
-    try:
-        fd = os.open(os.path.join(home, "daemon", LOCK), os.O_RDWR)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        raise disk.refusal(error) from error
-    try:
-        return not try_lock(fd)
-    finally:
-        os.close(fd)
+    return is_held(os.path.join(home, "daemon", LOCK))
 
 
 def _read(path: str) -> tuple[bytes, int]:

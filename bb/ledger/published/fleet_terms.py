@@ -6,6 +6,7 @@ order. The push of the first charter with terms is the switch, and so is the pus
 
 from __future__ import annotations
 
+from bb.kernel import ids
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 FORMAT = 2  # of a ledger whose branch is, or was, such an archive
 RULE = 2  # of admission (`coordination/holdings/ordered_admission.py`); readers of another rule would disagree
 CARRIERS = ("postgres", "nats")
-INCARNATION_LENGTH = 16  # hexadecimal digits
+INCARNATION_LENGTH = ids.INCARNATION_LENGTH
 
 
 class FleetTerms(Record):
@@ -36,13 +37,8 @@ class FleetTerms(Record):
         read = cls(**{name: found[name] for name in cls.__match_args__})
         if not all(type(text) is str for text in (read.carrier, read.incarnation, read.by, read.reason, read.ts)):
             raise ValueError("a text of the fleet is invalid")
-        if not is_incarnation(read.incarnation):
+        if not ids.is_incarnation(read.incarnation):
             raise ValueError("the incarnation of the fleet is invalid")
         if not all(type(number) is int and number > 0 for number in (read.first, read.rule)):
             raise ValueError("a number of the fleet is invalid")
         return read
-
-
-def is_incarnation(text: str) -> bool:
-    """Whether TEXT has the form of an incarnation's id."""
-    return len(text) == INCARNATION_LENGTH and not text.strip("0123456789abcdef")

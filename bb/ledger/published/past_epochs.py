@@ -44,7 +44,7 @@ def check(settled: Admitted, added: Sequence[tuple[str, int, bytes]], generation
             continue
         if not isinstance(fact, Reserved):
             raise NotALedger(f"{SETTLED} names {event}, which is not a reservation")
-        if event in settled.grants and not (fact.base and _is_of(settled.grants[event], fact)):
+        if event in settled.grants and not (fact.is_global and _is_of(settled.grants[event], fact)):
             raise NotALedger(f"{SETTLED} contradicts the line of {event}")
         missing -= {event}
     if missing:

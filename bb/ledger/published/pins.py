@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from bb.ledger.published.fleet_results import FleetResults
+    from bb.ledger.published.fleet_terms import FleetTerms
     from bb.ledger.published.tip import Head
 
 NAME = "pins.json"
@@ -67,11 +69,24 @@ class Pins(Record):
     arbiter: str | None = None  # the remote here that is the arbiter; None if none is, as far as known
     basis: str = ""  # the history that `admitted` was computed from
     compared: str = ""  # the state of git's configuration when the addresses were last compared
+    fleet: FleetResults | None = None  # what the relay has computed, while the home remote's ledger has a fleet
 
     @property
     def in_force(self) -> Admitted:
-        """The results of publication order, from the lines that count here."""
+        """The results of the order that decides, from the lines that count here: the engine's in a fleet, otherwise
+        that of publication."""
+        return self.fleet.in_force if self.fleet else self.published
+
+    @property
+    def published(self) -> Admitted:
+        """The results of publication order as of the verified tip, from the lines that count here."""
         return self.admitted if self.counted is None else self.counted
+
+    @property
+    def terms(self) -> FleetTerms | None:
+        """The terms of the fleet, by the charter of the home remote; None if it has no fleet."""
+        tip = self.remote(self.home).tip if self.home else None
+        return tip.charter.fleet if tip else None
 
     @property
     def is_elsewhere(self) -> bool:
@@ -107,7 +122,18 @@ def read(store: str) -> Pins:
         saved = _read(path)  # perhaps newer than STATE: then the next call reads it again
         _last.clear()
         _last[path] = state, saved
-    return _last[path][1]
+    return _with_fleet(store, _last[path][1])
+
+
+def _with_fleet(store: str, saved: Pins) -> Pins:
+    """The pins with the results of the relay, if they are of the fleet that the charter names."""
+    terms = saved.terms
+    if terms is None:
+        return saved
+    from bb.ledger.published import fleet_results  # noqa: PLC0415  (needed only in a fleet)
+
+    found = fleet_results.read(store)
+    return saved.replace(fleet=found) if found and found.incarnation == terms.incarnation else saved
 
 
 def _read(path: str) -> Pins:

@@ -11,9 +11,9 @@ import os
 from bb.kernel import clock, ids
 from bb.kernel.errors import BbError, Conflict, NotFound
 from bb.kernel.event import MERGED, REQUEST, SIGNED, Event
+from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.git import ownership
 from bb.ledger.index.index import Index
-from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal import clone, received, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal, LedgerDamaged

@@ -57,7 +57,7 @@ def after_commits(
     if after.counted is None or after.law != law.basis or whole:
         commits, begun = whole or whole_history(store, tip)
         after = after.replace(counted=without_lines_that_do_not_count(begun, commits, counts))
-    counted = admit_commits(after.in_force, commits, address, counts)
+    counted = admit_commits(after.published, commits, address, counts)
     return after.replace(counted=counted, law=law.basis)
 
 

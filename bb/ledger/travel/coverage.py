@@ -9,7 +9,7 @@ writers of this store are always compared; they are few.
 from __future__ import annotations
 
 from bb.kernel.record import Record
-from bb.ledger.index.sqlite import sqlite3
+from bb.ledger.files.sqlite import sqlite3
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bb.coordination.records import redactions
 from bb.kernel.event import Event
-from bb.ledger.index.sqlite import sqlite3
+from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.journal import line as lines
 from bb.ledger.records.events import readable
 from bb.ledger.records.own_order import Lines

@@ -95,7 +95,7 @@ class Holdings:
         when its time is over, without a takeover."""
         if reservation.is_freeze:
             return reservation.expiry(self._now, self._now) > self._now
-        if reservation.base is None:
+        if not reservation.is_global:
             return True
         grant = self.settled.grants.get(reservation.id)
         return grant is not None and grant.ended is None
@@ -165,7 +165,7 @@ class Holdings:
     def is_unknown(self, reservation: Reservation) -> bool:
         """Whether this is a global reservation, and only the arbiter, which this clone does not read, knows whether it
         was admitted. It keeps other agents out, and excuses nothing."""
-        if reservation.base is None or not self._published.is_elsewhere:
+        if not reservation.is_global or not self._published.is_elsewhere:
             return False
         return reservation.id not in self.settled.grants and reservation.id not in self.settled.generations
 
@@ -354,7 +354,7 @@ class Holdings:
 
     def _is_taken(self, reservation: Reservation) -> bool:
         """Whether an admitted global reservation replaced this one."""
-        grant = self.settled.grants.get(reservation.id) if reservation.base else None
+        grant = self.settled.grants.get(reservation.id) if reservation.is_global else None
         return grant is not None and grant.ended is not None
 
     def _seen_of(self, agent: str) -> tuple[int, str]:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def past_leases(held: Holdings) -> list[Lease]:
     """All past and present leases. A global reservation that was not admitted was never held, and one that was taken
     over was held until then. If it is unknown whether it was admitted, it keeps other agents out."""
-    ever = [one for one in held.all_ever() if one.base is None or held.token(one) or held.is_unknown(one)]
+    ever = [one for one in held.all_ever() if not one.is_global or held.token(one) or held.is_unknown(one)]
     acts = leases.last_acts(ever)
-    grants = held.settled.grants if any(one.base for one in ever) else {}
+    grants = held.settled.grants if any(one.is_global for one in ever) else {}
     made = {grants[one.id].token: one.made_at for one in ever if one.id in grants}
 
     def taken_at(one: Reservation) -> int | None:

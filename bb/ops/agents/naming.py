@@ -107,4 +107,4 @@ def _reservations(desk: Desk, index: Index, who: str, writers: set[str]) -> dict
     held: Holdings = desk.holdings(index, desk.now())
     mine = index.entries_by_term("reservation", f"live of {who}")
     found = (held.by_id(name) for name, _ in mine if ids.split_event_id(name)[0] in writers)
-    return {one.id: one.base is not None for one in found if one}
+    return {one.id: one.is_global for one in found if one}

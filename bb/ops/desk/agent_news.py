@@ -199,7 +199,7 @@ class _Collector:
                 yield from self._news(news.LOST, f"{how} {reservation.id} {reservation.renewed_at}", dict, row)
 
     def _end_without_event(self, reservation: Reservation) -> str | None:
-        if reservation.base and not self.held.counts(reservation):
+        if reservation.is_global and not self.held.counts(reservation):
             how = self.held.state_of(reservation, is_over=False)
             return how if how in (holdings.TAKEN_OVER, holdings.VOID) else None
         now = self.desk.now()

@@ -63,7 +63,7 @@ def told_of(facts: Sequence[Any]) -> list[Any]:
 def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: int | None = None) -> list[Any]:
     """The facts to record so that WANTED is reserved; refused if it may not be."""
     pause_check.refuse(index, wanted.agent)
-    met = held.overlaps(wanted.scopes, in_any_clone=wanted.base is not None)
+    met = held.overlaps(wanted.scopes, in_any_clone=wanted.is_global)
     if _is_anybody_in_line(desk, index):
         from bb.ops.holdings import waiting  # noqa: PLC0415  (without a queue, no request can overtake another)
 
@@ -206,7 +206,7 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
         "released_at": clock.text(reservation.ended_at) if reservation.ended_at is not None else None,
         "owner_liveness": held.liveness_of(reservation.agent),
         **freeze_members(reservation),
-        **({} if reservation.base is None else {"global": held.counts(reservation), "token": held.token(reservation)}),
+        **({"global": held.counts(reservation), "token": held.token(reservation)} if reservation.is_global else {}),
     }
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from bb.coordination.facts import Redacted
 from bb.kernel.clock import SECOND
 from bb.ledger.care import repair
+from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.index.index import Index
-from bb.ledger.index.sqlite import sqlite3
 from bb.ledger.journal.journal import Journal
 from bb.ledger.records import events as recorded
 from bb.ledger.records import payload_removal

@@ -1,0 +1,96 @@
+"""The open grants, indexed so that those which meet a scope are found without looking at each of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+from bb.coordination.holdings import scopes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bb.coordination.holdings.admission import Grant
+    from bb.coordination.holdings.scopes import Scope
+
+UNREADABLE = ""  # the lead of a scope that this version cannot read; such a grant meets everything
+
+
+class OpenGrants:
+    """The open grants by holder and by the lead of their scopes: if two scopes meet, one lead begins with the other."""
+
+    def __init__(self, grants: Mapping[str, Grant]) -> None:
+        self._grants: dict[str, tuple[Grant, Scope | None, str]] = {}
+        self._of: dict[str, dict[str, None]] = {}
+        self._at: dict[str, dict[str, None]] = {}
+        self._leads: list[str] = []  # sorted
+        for name, grant in grants.items():
+            if grant.ended is None:
+                self.add(name, grant)
+
+    def __getitem__(self, name: str) -> Grant:
+        return self._grants[name][0]
+
+    def get(self, name: str) -> Grant | None:
+        """The open grant with this name."""
+        entry = self._grants.get(name)
+        return entry and entry[0]
+
+    def of(self, agent: str) -> tuple[str, ...]:
+        """The names of the agent's open grants."""
+        return tuple(self._of.get(agent, ()))
+
+    def add(self, name: str, grant: Grant) -> None:
+        """Add an open grant."""
+        scope = grant.parsed_scope()
+        lead = UNREADABLE if scope is None else scopes.lead(scope)
+        self._grants[name] = grant, scope, lead
+        self._of.setdefault(grant.agent, {})[name] = None
+        if lead not in self._at:
+            self._at[lead] = {}
+            insort(self._leads, lead)
+        self._at[lead][name] = None
+
+    def change(self, name: str, grant: Grant) -> None:
+        """Replace a grant by one of the same holder and scope."""
+        self._grants[name] = grant, *self._grants[name][1:]
+
+    def end(self, name: str) -> None:
+        """Remove a grant, because it has ended."""
+        grant, _, lead = self._grants.pop(name)
+        _remove(self._of, grant.agent, name)
+        if _remove(self._at, lead, name):
+            del self._leads[bisect_left(self._leads, lead)]
+
+    def in_way(self, wanted: Grant, scope: Scope) -> list[str]:
+        """The grants of other agents that share a path with WANTED, whose SCOPE is given, in the order of their
+        admission. Case is ignored, because some clone may have a case-insensitive file system."""
+        compare, found = scopes.comparison(scope, ignore_case=True), []
+        for name in self._near(scopes.lead(scope)):
+            grant, held, _ = self._grants[name]
+            if grant.agent == wanted.agent or (grant.shared and wanted.shared):
+                continue
+            if held is None or compare(held) != scopes.DISJOINT:
+                found.append(name)
+        return sorted(found, key=lambda name: (self[name].token, name)) if len(found) > 1 else found
+
+    def _near(self, lead: str) -> Iterator[str]:
+        """The grants whose lead begins with LEAD, or the other way round."""
+        at = self._at
+        for end in range(len(lead)):  # the first one is UNREADABLE
+            if names := at.get(lead[:end]):
+                yield from names
+        leads = self._leads
+        for place in range(bisect_left(leads, lead), len(leads)):
+            if not leads[place].startswith(lead):
+                break
+            yield from at[leads[place]]
+
+
+def _remove(names_by: dict[str, dict[str, None]], key: str, name: str) -> bool:
+    """Remove NAME under KEY. Returns whether it was the last one."""
+    names = names_by[key]
+    del names[name]
+    if not names:
+        del names_by[key]
+    return not names

@@ -1,0 +1,204 @@
+"""Admission of global reservations, rule 2: the order of rows on an engine decides.
+
+An engine gives each row a place in one order that all clones read alike (`ledger/carrier/door.py`). A reservation is
+appended without asking what else is there, and every reader decides at its place. It names the incarnation of the
+engine in `order`. It is admitted if no open grant of another agent shares a path with it, except those that it takes
+over. Its fencing token is its place. The first place follows the last generation of the git archive, so tokens only
+rise.
+
+A take-over is the word `id@place` in `takes`: the agent saw, when it had read up to that place, that the holder of the
+grant was silent. It counts only if the holder recorded nothing after that place, neither a renewal nor anything else.
+So a take-over never wins against a holder that works.
+
+Within one row, its ends count first, and then its reservations in the order of its lines. Names that were registered
+twice, shared grants and ends follow the rules of `admission`.
+"""
+
+from __future__ import annotations
+
+from bb.coordination.facts import Expired, Released, Reserved
+from bb.coordination.holdings import admission
+from bb.coordination.holdings.admission import Admitted, Grant
+from bb.coordination.holdings.open_grants import OpenGrants
+from bb.kernel import ids
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from bb.coordination.facts import AgentFact, HoldingFact
+
+    Facts = Sequence[tuple[str, HoldingFact | AgentFact]]
+    Ends = set[tuple[str, str]]
+
+# Why a global reservation was not admitted.
+IN_THE_WAY = "in_the_way"  # open grants of other agents share a path with it
+HOLDER_WORKS = "holder_works"  # the same, and their holders recorded something after it was decided to take over
+OTHER_INCARNATION = "other_incarnation"  # it was made for another incarnation of the engine
+BEFORE_SWITCH = "before_switch"  # it was made for the git remote, which no longer decides
+RIVAL = "rival"  # another writer registered the agent's name first
+GIVEN_BACK = "given_back"  # it was released before it had a place
+OPEN = "open"  # open reservations are never global
+UNREADABLE = "unreadable"  # its scope is not canonical
+REPEATED = "repeated"  # it has had a place before
+LONGEST_PLACE = 15  # digits
+
+
+class Refusal(Record):
+    """Why a reservation was not admitted, and the grants in its WAY, in the order of their admission."""
+
+    reason: str
+    by: tuple[str, ...] = ()
+
+
+class Changes(Record):
+    """What one row changed: new and changed grants, the place of each reservation in it, and the registrations of names
+    (none if the name is free). REFUSALS say why global reservations were not admitted."""
+
+    grants: Mapping[str, Grant] = {}
+    generations: Mapping[str, int] = {}
+    names: Mapping[str, Sequence[str]] = {}
+    refusals: Mapping[str, Refusal] = {}
+
+    def verdict(self, event: str) -> Grant | Refusal | None:
+        """The grant of a reservation in this row, or why it has none. None for a local one, or one of another row."""
+        return self.refusals.get(event) or (self.grants.get(event) if event in self.generations else None)
+
+
+NOTHING = Changes()
+
+
+class OrderedAdmission:
+    """The state of admission, moved forward row by row. It may begin with the state at any place."""
+
+    def __init__(self, known: Admitted, incarnation: str) -> None:
+        self._incarnation = incarnation
+        self._grants = dict(known.grants.items())
+        self._generations = dict(known.generations.items())
+        self._names = dict(known.names.items())
+        self._open = OpenGrants(self._grants)
+        self._place = 0
+
+    @property
+    def admitted(self) -> Admitted:
+        """The state after the last row. It is a copy, so ask for it once, after many rows."""
+        return Admitted(dict(self._grants), dict(self._generations), dict(self._names))
+
+    def row(self, place: int, facts: Facts, recorders: Iterable[str]) -> Changes:
+        """The changes by the next row, which has this PLACE. FACTS are those of its lines about reservations and names,
+        each with its event id, in the order of the lines. RECORDERS are the agents that recorded any line of it."""
+        if place <= self._place:
+            raise ValueError(f"place {place} does not follow place {self._place}")
+        self._place = place
+        changed = self._seen(place, recorders)
+        if not facts:
+            return Changes(changed) if changed else NOTHING
+        names = self._register(facts)
+        ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
+        for name, who in ends:
+            grant = self._open.get(name)
+            if grant and who in (grant.agent, ids.PERSON):
+                self._end(name, place, changed)
+        reserved = [(event, fact) for event, fact in facts if isinstance(fact, Reserved)]
+        refusals = {}
+        for event, fact in reserved:
+            if fact.is_global and (refusal := self._decide(place, event, fact, ends, changed)):
+                refusals[event] = refusal
+        generations = {event: place for event, _ in reserved if event not in self._generations}
+        self._generations |= generations
+        return Changes(changed, generations, names, refusals)
+
+    def _decide(self, place: int, event: str, fact: Reserved, ends: Ends, changed: dict[str, Grant]) -> Refusal | None:
+        """Admit a reservation, or say why not. The grants that it changes are noted in CHANGED."""
+        verdict = self._judge(place, event, fact, ends)
+        if isinstance(verdict, Refusal):
+            return verdict
+        grant, taken = verdict
+        for name in taken:
+            self._end(name, place, changed)
+        self._grants[event] = changed[event] = grant
+        self._open.add(event, grant)
+        return None
+
+    def _seen(self, place: int, recorders: Iterable[str]) -> dict[str, Grant]:
+        """The open grants of the RECORDERS, with the place at which these were seen."""
+        changed = {}
+        for agent in recorders:
+            for name in self._open.of(agent):
+                grant = self._open[name].replace(seen=place)
+                self._open.change(name, grant)
+                self._grants[name] = changed[name] = grant
+        return changed
+
+    def _register(self, facts: Facts) -> dict[str, Sequence[str]]:
+        """The registrations that FACTS change."""
+        changed: dict[str, Sequence[str]] = {}
+        for event, fact in admission.about_names(facts):
+            after = admission.registrations(self._names.get(fact.agent, ()), event, fact)
+            if after:
+                self._names[fact.agent] = after
+            else:
+                self._names.pop(fact.agent, None)
+            changed[fact.agent] = after
+        return changed
+
+    def _end(self, name: str, place: int, changed: dict[str, Grant]) -> None:
+        grant = self._open[name].replace(ended=place)
+        self._open.end(name)
+        self._grants[name] = changed[name] = grant
+
+    def _judge(self, place: int, event: str, fact: Reserved, ends: Ends) -> tuple[Grant, list[str]] | Refusal:
+        """The grant that a reservation gets at PLACE and the grants that it takes over, or why it gets none."""
+        if fact.base is not None:
+            return Refusal(BEFORE_SWITCH)
+        if fact.order != self._incarnation:
+            return Refusal(OTHER_INCARNATION)
+        if fact.is_open:
+            return Refusal(OPEN)
+        if event in self._generations or event in self._grants:
+            return Refusal(REPEATED)
+        grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, place)
+        scope = grant.parsed_scope()
+        if scope is None:
+            return Refusal(UNREADABLE)
+        if (event, fact.agent) in ends or (event, ids.PERSON) in ends:
+            return Refusal(GIVEN_BACK)
+        if admission.is_of_rival(self._names, fact.agent, event):
+            return Refusal(RIVAL)
+        in_way = self._open.in_way(grant, scope)
+        if not in_way:
+            return grant, in_way
+        takes = _takes(fact.takes, place)
+        if left := tuple(name for name in in_way if self._open[name].last_seen > takes.get(name, -1)):
+            return Refusal(HOLDER_WORKS if takes.keys() >= set(left) else IN_THE_WAY, left)
+        return grant, in_way
+
+
+def why_not(known: Admitted, incarnation: str, event: str, fact: Reserved) -> Refusal | None:
+    """Why a reservation that has a place was not admitted, from the state KNOWN later; None if it was, or has none.
+
+    A refusal in the `Changes` of its row is exact. This one finds the grants that were open at its place.
+    """
+    place = known.generations.get(event)
+    if place is None or event in known.grants:
+        return None
+    then = OrderedAdmission(known.upto(place).without({event}), incarnation)
+    verdict = then._judge(place, event, fact, set())
+    return verdict if isinstance(verdict, Refusal) else Refusal(GIVEN_BACK)
+
+
+def take_over(name: str, place: int) -> str:
+    """The word in `takes` for a grant whose holder was silent up to PLACE."""
+    return f"{name}@{place}"
+
+
+def _takes(words: str | None, place: int) -> Mapping[str, int]:
+    """The grants that a reservation at PLACE takes over, each with the place up to which its holder was silent. A word
+    without a place, or with one that was yet to come, does not count."""
+    taken: dict[str, int] = {}
+    for word in (words or "").split():
+        name, _, seen = word.partition("@")
+        if seen.isascii() and seen.isdigit() and len(seen) <= LONGEST_PLACE and int(seen) < place:
+            taken[name] = max(int(seen), taken.get(name, 0))
+    return taken

@@ -1,0 +1,88 @@
+"""The engines that bb knows: reads the address of one, and opens its carrier or its keeper.
+
+An address never has a secret, because it is saved and shown. Credentials stay in the places of the engine's own
+library: `.pgpass`, a service file or a client certificate for PostgreSQL, a credentials file for NATS.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from bb.kernel.errors import Refused, Usage
+from bb.kernel.escaping import harmless
+from bb.ledger.carrier.door import AnotherEngine
+from bb.ledger.fleet.settings import EngineAddress, InvalidEngine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from bb.ledger.carrier.door import Carrier, Keeper
+    from bb.ledger.published.fleet_terms import FleetTerms
+
+POSTGRES, NATS = "postgres", "nats"
+SHOWN = 80  # characters of an address in a refusal
+NATS_SCHEMES = ("nats://", "tls://")
+EXTRAS = {POSTGRES: "fleet", NATS: "nats"}  # of the package
+
+NoEngine = Usage.declare(
+    "NO_ENGINE",
+    "The request names no engine",
+    hint="name it, as in `bb fleet join service=bb` or postgres://HOST/DATABASE, or set PGSERVICE or PGHOST",
+)
+EngineLibraryMissing = Refused.declare(
+    "ENGINE_LIBRARY_MISSING",
+    "The library for that engine is not installed",
+    hint="install it where bb is installed: `pip install 'beadboard[fleet]'`, or 'beadboard[nats]' for NATS",
+)
+
+
+def parse(text: str, env: Mapping[str, str]) -> EngineAddress:
+    """The engine that TEXT names. What TEXT leaves open comes from libpq's variables in ENV, because the daemon, which
+    connects later, has another environment."""
+    text = text.strip()
+    if text.startswith(NATS_SCHEMES):
+        from bb.ledger.fleet import nats_address  # noqa: PLC0415  (one engine of two is used)
+
+        return EngineAddress(NATS, nats_address.checked(text))
+    if not text and not any(env.get(name) for name in ("PGSERVICE", "PGHOST", "PGHOSTADDR")):
+        raise NoEngine()
+    if text and "=" not in text and not text.startswith(("postgres://", "postgresql://")):
+        raise InvalidEngine(f"{harmless(text[:SHOWN])!r} is not the address of an engine")
+    postgres_address = _library("bb.ledger.fleet.postgres_address", POSTGRES)
+    return EngineAddress(POSTGRES, postgres_address.complete(text, env))
+
+
+def open_carrier(engine: EngineAddress, repo: str, terms: FleetTerms) -> Carrier:
+    """The carrier of a repository's log, as the TERMS of its fleet name it. It connects when it is used."""
+    must_fit(engine, terms)
+    module = _library(f"bb.ledger.carrier.{engine.carrier}", engine.carrier)
+    make = module.PostgresCarrier if engine.carrier == POSTGRES else module.NatsCarrier
+    carrier: Carrier = make(engine.address, repo, terms.incarnation)
+    return carrier
+
+
+def keeper(engine: EngineAddress) -> Keeper:
+    """The keeper of an engine: begins, ends and prunes logs. For the person who runs it."""
+    module = _library(f"bb.ledger.carrier.{engine.carrier}", engine.carrier)
+    make = module.PostgresKeeper if engine.carrier == POSTGRES else module.NatsKeeper
+    made: Keeper = make(engine.address)
+    return made
+
+
+def must_fit(engine: EngineAddress, terms: FleetTerms) -> None:
+    """Refuse an engine of another kind than the one that the fleet uses."""
+    if engine.carrier != terms.carrier:
+        hint = f"connect to the {terms.carrier} engine of the fleet: `bb fleet join ADDRESS`"
+        raise AnotherEngine(f"the fleet of this ledger uses {terms.carrier}, and this is {engine.carrier}", hint=hint)
+
+
+def _library(module: str, carrier: str) -> Any:
+    """The module, which needs the library of that engine."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        extra = EXTRAS[carrier]
+        hint = f"install it where bb is installed: `pip install 'beadboard[{extra}]'`"
+        raise EngineLibraryMissing(f"the library for {carrier} cannot be loaded: {error}", hint=hint) from error

@@ -1,0 +1,112 @@
+"""Completes a PostgreSQL connection string: what it leaves open comes from libpq's variables, and TLS is demanded.
+
+libpq prefers the string to a service file, and both to variables. The daemon connects later, in another environment,
+so what only a variable says is written into the string. A password never is.
+"""
+
+from __future__ import annotations
+
+import os
+
+import psycopg
+from psycopg import conninfo, pq
+
+from bb.kernel.escaping import harmless
+from bb.ledger.files import disk
+from bb.ledger.fleet import settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+PATHS = ("sslrootcert", "sslcert", "sslkey", "sslcrl", "passfile", "servicefile")
+WORDS_FOR_FILES = ("system",)  # `sslrootcert=system` means the certificates of the system
+VARIABLES = {
+    "PGHOST": "host",
+    "PGHOSTADDR": "hostaddr",
+    "PGPORT": "port",
+    "PGDATABASE": "dbname",
+    "PGUSER": "user",
+    "PGPASSFILE": "passfile",
+    "PGSERVICE": "service",
+    "PGSERVICEFILE": "servicefile",
+    "PGSSLMODE": "sslmode",
+    "PGSSLROOTCERT": "sslrootcert",
+    "PGSSLCERT": "sslcert",
+    "PGSSLKEY": "sslkey",
+    "PGSSLCRL": "sslcrl",
+    "PGTARGETSESSIONATTRS": "target_session_attrs",
+    "PGCHANNELBINDING": "channel_binding",
+    "PGGSSENCMODE": "gssencmode",
+}
+STRICT = "verify-full"  # the server must show a certificate for the name that we connect to
+
+
+def complete(text: str, env: Mapping[str, str]) -> str:
+    """The connection string TEXT with what the variables in ENV add to it, and with TLS unless the server is local or
+    the mode is given."""
+    given = _read(text)
+    if secret := next((name for name in SECRETS if name in given), None):
+        raise settings.SecretInAddress(f"the address has a {secret}")
+    variables = {option: env[name] for name, option in VARIABLES.items() if env.get(name) and option in _known()}
+    named = given.get("service") or variables.get("service")
+    service = _service(named, {**env, **_file_in(given)}) if named else {}
+    ours = {**{name: value for name, value in variables.items() if name not in service}, **given}
+    everything = {**service, **ours}
+    is_unknown = named and not service  # the service may be any server
+    if "sslmode" not in everything and (is_unknown or not is_local(everything)):
+        ours["sslmode"] = STRICT
+    return conninfo.make_conninfo("", **{name: _absolute(name, value) for name, value in ours.items()})
+
+
+def is_local(options: Mapping[str, str]) -> bool:
+    """Whether every server of a connection with these OPTIONS is on this machine."""
+    hosts = (options.get("hostaddr") or options.get("host") or "").split(",")
+    return all(host.startswith(("/", "@", "127.")) or host in ("", "localhost", "::1") for host in hosts)
+
+
+def _read(text: str) -> dict[str, str]:
+    try:
+        return {name: str(value) for name, value in conninfo.conninfo_to_dict(text).items() if value is not None}
+    except psycopg.ProgrammingError as error:
+        # libpq quotes the string in its message, and the string may have a password.
+        shown = harmless(str(error).split('"')[0].strip(" :"))
+        raise settings.InvalidEngine(f"libpq cannot read that connection string: {shown}") from None
+
+
+def _known() -> frozenset[str]:
+    """The options that this libpq knows."""
+    return frozenset(option.keyword.decode() for option in pq.Conninfo.get_defaults())
+
+
+def _file_in(given: Mapping[str, str]) -> dict[str, str]:
+    return {"PGSERVICEFILE": given["servicefile"]} if "servicefile" in given else {}
+
+
+def _service(name: str, env: Mapping[str, str]) -> dict[str, str]:
+    """What the service file says about the service NAME. Empty if there is none; libpq says so when it connects."""
+    found = _section(env.get("PGSERVICEFILE") or os.path.expanduser("~/.pg_service.conf"), name)
+    if found is None and env.get("PGSYSCONFDIR"):
+        found = _section(os.path.join(env["PGSYSCONFDIR"], "pg_service.conf"), name)
+    return found or {}
+
+
+def _section(path: str, name: str) -> dict[str, str] | None:
+    """The options in one section of a service file; None if it has no such section."""
+    options: dict[str, str] | None = None
+    for line in (disk.read_small(path) or b"").decode("utf-8", "replace").splitlines():
+        line = line.strip()
+        if line.startswith("["):
+            if options is not None:
+                break
+            options = {} if line == f"[{name}]" else None
+        elif options is not None and "=" in line and not line.startswith("#"):
+            option, _, value = line.partition("=")
+            options[option.strip()] = value.strip()
+    return options
+
+
+def _absolute(name: str, value: str) -> str:
+    """The value of an option. The daemon has another directory, so a relative path to a file would lead elsewhere."""
+    return os.path.abspath(value) if name in PATHS and value and value not in WORDS_FOR_FILES else value

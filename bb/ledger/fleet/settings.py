@@ -1,0 +1,60 @@
+"""`fleet/engine.json`: the engine of this clone, by its carrier and its address. `bb fleet begin` and `bb fleet join`
+write it. The address has no secret: libpq and NATS have their own places for credentials."""
+
+from __future__ import annotations
+
+from bb.kernel import json_text
+from bb.kernel.errors import Usage
+from bb.kernel.record import Record
+from bb.ledger.files import disk
+from bb.ledger.local import fleet_files
+from bb.ledger.published import fleet_terms
+
+RESULTS = ("results.sqlite", "results.sqlite-wal", "results.sqlite-shm", "results.sqlite-journal")
+
+InvalidEngine = Usage.declare(
+    "INVALID_ENGINE",
+    "That is not the address of an engine",
+    hint="postgres://HOST/DATABASE, service=NAME, or what `psql` accepts as a connection string; or nats://HOST:PORT",
+)
+SecretInAddress = Usage.declare(
+    "SECRET_IN_ADDRESS",
+    "The address of an engine must not have a password, because bb saves and shows it",
+    hint="for PostgreSQL, put the password into ~/.pgpass or a service file; for NATS, set NATS_CREDS to a credentials "
+    "file. Then repeat the command without it",
+)
+
+
+class EngineAddress(Record):
+    """The kind of engine, and the ADDRESS that its library connects to."""
+
+    carrier: str
+    address: str
+
+
+def is_joined(store: str) -> bool:
+    """Whether this clone has joined a fleet."""
+    return fleet_files.has_engine(store)
+
+
+def read(store: str) -> EngineAddress | None:
+    """The engine of this clone; None if it has joined none, or the file cannot be read."""
+    try:
+        members = json_text.read(disk.read_small(fleet_files.path(store, fleet_files.ENGINE)) or b"")
+        found = EngineAddress(members["carrier"], members["address"])
+    except (ValueError, TypeError, KeyError):
+        return None
+    return found if found.carrier in fleet_terms.CARRIERS and type(found.address) is str else None
+
+
+def write(store: str, engine: EngineAddress) -> None:
+    """Save the engine of this clone. A power failure does not undo it."""
+    disk.make_folder(fleet_files.path(store, ""))
+    path = fleet_files.path(store, fleet_files.ENGINE)
+    disk.replace(path, json_text.dumps(engine.as_dict()).encode(), durable=True)
+
+
+def remove(store: str) -> None:
+    """Leave fleet mode: remove the engine, and the results that were folded from it."""
+    for name in (fleet_files.ENGINE, *RESULTS):
+        disk.remove_if_there(fleet_files.path(store, name))

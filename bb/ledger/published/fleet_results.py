@@ -1,0 +1,199 @@
+"""`fleet/results.sqlite`: what this clone's relay has computed from the rows of its fleet's engine.
+
+Only the relay writes the file, and every command may read it at any time. It is disposable: without it, the relay
+starts again from the results of the archive (`pins.json`) and reads the rows after it from the engine again.
+
+The results are read lazily. The state of one reservation is one query, however many there are.
+"""
+
+from __future__ import annotations
+
+import os
+from _collections_abc import Mapping  # `collections.abc` imports a package that takes longer than reading most files
+
+from bb.coordination.holdings import admission
+from bb.coordination.holdings.admission import Admitted
+from bb.kernel import json_text
+from bb.kernel.errors import Busy
+from bb.kernel.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from bb.coordination.holdings.admission import Grant
+    from bb.ledger.files.sqlite import sqlite3
+
+FOLDER = "fleet"
+NAME = "results.sqlite"
+ENGINE = "engine.json"  # exists in a clone that has joined a fleet
+VERSION = 1  # of the tables; the relay makes a file of another version anew
+PATIENCE = 5.0  # seconds to wait for the relay's transaction
+ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
+
+ResultsBusy = Busy.declare(
+    "FLEET_RESULTS_BUSY",
+    "The results of the fleet cannot be read, because another process is writing them",
+    hint="try again in a few seconds",
+)
+
+
+class FleetResults(Record):
+    """The results up to a PLACE of one INCARNATION, whose running digest is DIGEST there. The lines of the rows up to
+    IMPORTED are in the journals. HEARD_AT is this machine's time, in milliseconds, when the engine last answered; 0 if
+    it never did. COUNTED has the results from the lines that count; None if all lines count."""
+
+    incarnation: str
+    place: int
+    imported: int
+    digest: str
+    heard_at: int
+    admitted: Admitted
+    counted: Admitted | None = None
+
+    @property
+    def in_force(self) -> Admitted:
+        """The results from the lines that count here."""
+        return self.admitted if self.counted is None else self.counted
+
+
+def folder_of(store: str) -> str:
+    """The folder of a clone's files about its fleet."""
+    return os.path.join(store, FOLDER)
+
+
+def path_of(store: str) -> str:
+    return os.path.join(store, FOLDER, NAME)
+
+
+def has_joined(store: str) -> bool:
+    """Whether this clone has joined a fleet. One look at the disk, for commands that must be fast."""
+    try:
+        os.stat(os.path.join(store, FOLDER, ENGINE))
+    except OSError:
+        return False
+    return True
+
+
+# The open file of the last store that was read, with its inode. A long-lived process reads it again and again.
+_open: dict[str, tuple[int, Reading]] = {}
+
+
+def read(store: str) -> FleetResults | None:
+    """The saved results; None if there are none. Their mappings show what the relay saved last, which may be more than
+    there was at this call."""
+    path = path_of(store)
+    try:
+        inode = os.stat(path).st_ino
+    except OSError:
+        return None
+    known = _open.get(path)
+    if known is None or known[0] != inode:
+        _open.clear()
+        known = _open[path] = inode, Reading(path)
+    return known[1].results()
+
+
+class Reading:
+    """One connection that reads the results."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """The rows that a QUERY finds; none if the file has no such tables."""
+        from bb.ledger.files.sqlite import sqlite3  # noqa: PLC0415  (needed only in a fleet)
+
+        if self._process != os.getpid():  # a connection must not be used in a fork
+            self._process = os.getpid()
+            self._connection = sqlite3.connect(
+                f"file:{_quoted(self._path)}?mode=rw",
+                timeout=PATIENCE,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=True,
+            )
+        if self._connection is None:
+            return []
+        try:
+            return self._connection.execute(query, values).fetchall()
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                raise ResultsBusy() from error
+            return []
+        except sqlite3.DatabaseError:
+            return []
+
+    def results(self) -> FleetResults | None:
+        """The results as of now."""
+        if self.ask("pragma user_version") != [(VERSION,)]:
+            return None
+        known = dict(self.ask("select name, value from about"))
+        if not known.get("incarnation"):
+            return None
+        numbers = int(known["place"]), int(known["imported"])
+        counted = self.admitted(COUNTED) if known.get("law") else None
+        heard_at = int(known.get("heard_at", 0))
+        return FleetResults(known["incarnation"], *numbers, known["digest"], heard_at, self.admitted(ALL), counted)
+
+    def admitted(self, which: str) -> Admitted:
+        """One of the two results. It is read when it is needed."""
+        return Admitted(
+            SavedGrants(self, f"{which}_grant"),
+            _Saved(self, f"{which}_generation"),
+            _Saved(self, f"{which}_name"),
+        )
+
+
+class _Saved(Mapping[str, "Any"]):
+    """The entries of one table."""
+
+    def __init__(self, file: Reading, table: str) -> None:
+        self._file = file
+        self._table = table
+
+    def __getitem__(self, key: str) -> Any:
+        found = self._file.ask(f"select value from {self._table} where key = ?", key)  # noqa: S608
+        if not found:
+            raise KeyError(key)
+        return self._value(key, found[0][0])
+
+    def _value(self, _key: str, written: Any) -> Any:
+        return written if type(written) is int else tuple(json_text.loads(written))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([key for (key,) in self._file.ask(f"select key from {self._table} order by key")])  # noqa: S608
+
+    def __len__(self) -> int:
+        return int(self._file.ask(f"select count(*) from {self._table}")[0][0])  # noqa: S608
+
+    def items(self) -> Any:
+        return self._all("").items()
+
+    def values(self) -> Any:
+        return self._all("").values()
+
+    def _all(self, where: str) -> dict[str, Any]:
+        rows = self._file.ask(f"select key, value from {self._table} {where} order by key")  # noqa: S608
+        return {key: self._value(key, written) for key, written in rows}
+
+
+class SavedGrants(_Saved):
+    """The grants by the id of their reservation."""
+
+    def _value(self, key: str, written: Any) -> Grant:
+        return admission.grants_from({key: json_text.loads(written)})[key]
+
+    def open(self) -> dict[str, Grant]:
+        """The grants that have not ended. There are few of them, and any number of others."""
+        return self._all("where is_open")
+
+
+def _quoted(path: str) -> str:
+    """PATH in a URI of SQLite."""
+    for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(mark, code)
+    return path
