@@ -85,6 +85,10 @@ class OrderedAdmission:
         """The state after the last row. It is a copy, so ask for it once, after many rows."""
         return Admitted(dict(self._grants), dict(self._generations), dict(self._names))
 
+    def grant(self, name: str) -> Grant | None:
+        """The grant of one reservation, open or ended."""
+        return self._grants.get(name)
+
     def row(self, place: int, facts: Facts, recorders: Iterable[str]) -> Changes:
         """The changes by the next row, which has this PLACE. FACTS are those of its lines about reservations and names,
         each with its event id, in the order of the lines. RECORDERS are the agents that recorded any line of it."""
