@@ -9,6 +9,10 @@ A log belongs to one *incarnation* of the engine. If the engine loses history, a
 place is higher than every place before. Each row has a running digest over all rows of its incarnation, so a reader
 that comes back can tell whether the log is still the one that it has read.
 
+A row may be void: some engines (NATS) take every append of a machine that they know, and the readers compute which ones
+continue the lines of their writer. A void row keeps its place, so that places have no gaps, and has no lines. Its
+writer is VOID, the number of its first line is 0, and it counts in the running digest like each other row.
+
 Every implementation refuses with the same refusals, which are declared here, and translates those of its library.
 """
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
 MOST_READ = 500  # rows in one answer of `read`
+VOID = "-"  # the writer of a row without lines
 BEAT, BEAT_IS_VALID = 10, 45  # seconds between two beats of a machine, and until the last one is too old
 
 EngineUnreachable = Busy.declare(
@@ -86,7 +91,8 @@ EngineNotDurable = Refused.declare(
 
 class Row(Record):
     """One append: the PLACE it got, its WRITER, the number of its FIRST line, and the lines in OCTETS, each with its
-    newline. DIGEST is the running digest up to here; AT is the engine's time in milliseconds."""
+    newline. DIGEST is the running digest up to here; AT is the engine's time in milliseconds. A row without lines is
+    void: it changes nothing but the digest."""
 
     place: int
     writer: str
@@ -175,7 +181,10 @@ if TYPE_CHECKING:
 
         def read(self, since: int, most: int = MOST_READ) -> list[Row]:
             """The rows after place SINCE, in order, at most MOST and a few MiB of them. Empty if there are none. Raises
-            Pruned (details: `oldest`) if the engine has removed the one that follows SINCE."""
+            Pruned (details: `oldest`) if the engine has removed the one that follows SINCE.
+
+            Places have no gaps: the first row has the place after SINCE. Rows without lines are void, and keep their
+            place. Every reader gets the same rows, void ones included, with the same digests."""
 
         def wait(self, since: int, seconds: float, also: Sequence[int] = ()) -> bool:
             """Wait until there may be rows after SINCE, or one of the file descriptors ALSO can be read, or SECONDS are
