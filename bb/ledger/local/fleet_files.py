@@ -3,8 +3,9 @@
     relay.lock        held by the process that runs the relay of this clone
     relay.json        the address at which that process answers questions
     relay.sock        its Unix socket, unless the path is too long
+    engine.json       the engine that this clone has joined (`fleet/settings.py`)
 
-What else is in the folder: `fleet/settings.py` (the engine), `published/fleet_results.py` (the saved fold).
+What else is in the folder: `published/fleet_results.py` (the saved fold).
 """
 
 from __future__ import annotations
@@ -12,9 +13,14 @@ from __future__ import annotations
 import os
 
 FOLDER = "fleet"
-LOCK, ADDRESS, SOCKET = "relay.lock", "relay.json", "relay.sock"
+LOCK, ADDRESS, SOCKET, ENGINE = "relay.lock", "relay.json", "relay.sock", "engine.json"
 
 
 def path(store: str, name: str) -> str:
     """The path of one of these files."""
     return os.path.join(store, FOLDER, name)
+
+
+def has_engine(store: str) -> bool:
+    """Whether this clone has joined a fleet."""
+    return os.path.exists(path(store, ENGINE))

@@ -16,8 +16,6 @@ from bb.ops.ledger.contest_notices import writers_of_this_clone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from bb.coordination.holdings.holdings import Reservation
     from bb.ledger.index.index import Index
     from bb.ledger.journal.kinds import Fact
