@@ -139,7 +139,8 @@ class _Beginning:
         least = "above every place that anybody has seen" if self._is_again else "after the last generation"
         return [
             *steps,
-            f"make a log for repository {store.clone.repo} in the engine. Its first place is {self._first()} or later, {least}",
+            f"make a log for repository {store.clone.repo} in the engine",
+            f"begin it at place {self._first()} or later, {least}",
             f"note the last published lines of {writers} in it",
             f"push a charter with the new log to {name}. From then on, only bb with fleets reads this ledger",
             "save the engine's address in this clone, without any secret, and start its relay in bb's daemon",

@@ -55,7 +55,8 @@ def end(
     The engine's log is closed, so it takes no more lines. Everything in it is published. Then a charter without the
     fleet is pushed. Other clones follow at their next fetch: their relays stop, and what a machine had not sent yet is
     published by its ordinary `bb sync`. Reservations among such lines are void, and their holders are told.
-    Reservations that were admitted stay, and tokens go on rising. Versions of bb without fleets still cannot read this ledger.
+    Reservations that were admitted stay, and tokens go on rising. Versions of bb without fleets still cannot read this
+    ledger.
 
     The role that closes the log must own it. Name it with ENGINE if this clone's relay connects as another role.
 
