@@ -145,9 +145,7 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
     return answer | (_at_work(home) if reply else {})
 
 
-def run(
-    env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool, metrics: int | None = None
-) -> int:
+def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool, metrics: int | None = None) -> int:
     """Become the daemon, in the foreground. With --json, print one document first."""
     home = knowns.home(env)
     if descriptor.is_running(home):

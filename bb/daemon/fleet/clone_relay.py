@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bb.daemon.fleet.follow_up import FollowUp
 from bb.daemon.fleet.question_socket import Answer, QuestionSocket
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
@@ -50,10 +51,12 @@ class CloneRelay:
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
         self.waiting = 0  # questions without an answer yet
+        self._follow_up = FollowUp(place, loop, env, log)
         try:
             self._begin()
             self._socket = QuestionSocket(loop, place.store, env, self.ask)
         except BaseException:
+            self._follow_up.close()
             os.close(self._lock)
             raise
 
@@ -93,6 +96,7 @@ class CloneRelay:
     def stop(self) -> None:
         """End the relay soon, and stop listening."""
         self._is_stopping = True
+        self._follow_up.close()
         self._socket.close()
         self._relay.stop()
 
