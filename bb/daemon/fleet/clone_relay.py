@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bb.daemon.fleet.follow_up import FollowUp
 from bb.daemon.fleet.question_socket import Answer, QuestionSocket
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
 from bb.kernel.errors import BbError, Busy, Refused
-from bb.ledger.carrier.door import Carrier
 from bb.ledger.files import disk
 from bb.ledger.files.lock import taken_for_good
 from bb.ledger.fleet import engines, relay, settings
@@ -20,6 +19,9 @@ from bb.ledger.fleet.relay import Relay
 from bb.ledger.git.place import Place
 from bb.ledger.local import fleet_files
 from bb.ledger.published import pins
+
+if TYPE_CHECKING:
+    from bb.ledger.carrier.door import Carrier
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before a relay that failed starts again
 

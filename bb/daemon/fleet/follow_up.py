@@ -1,5 +1,5 @@
-"""Looks whether the relay of a clone has brought lines or another charter, and then applies them (`ops/ledger/applying`)
-in a thread of its own."""
+"""Looks whether the relay of a clone has brought lines or another charter, and then applies them in a thread of its own
+(`ops/ledger/applying.py`)."""
 
 from __future__ import annotations
 
