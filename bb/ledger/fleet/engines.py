@@ -29,12 +29,17 @@ EXTRAS = {POSTGRES: "fleet", NATS: "nats"}  # of the package
 NoEngine = Usage.declare(
     "NO_ENGINE",
     "The request names no engine",
-    hint="name it, as in `bb fleet join service=bb` or postgres://HOST/DATABASE, or set PGSERVICE or PGHOST",
+    hint="name it, as service=NAME, postgres://HOST/DATABASE or nats://HOST:PORT; or set PGSERVICE or PGHOST",
 )
 EngineLibraryMissing = Refused.declare(
     "ENGINE_LIBRARY_MISSING",
     "The library for that engine is not installed",
     hint="install it where bb is installed: `pip install 'beadboard[fleet]'`, or 'beadboard[nats]' for NATS",
+)
+NoRoles = Refused.declare(
+    "NO_ROLES",
+    "That engine has no roles that bb could make",
+    hint="docs/fleet.md says what the account of a machine needs in NATS",
 )
 
 
@@ -86,3 +91,15 @@ def _library(module: str, carrier: str) -> Any:
         extra = EXTRAS[carrier]
         hint = f"install it where bb is installed: `pip install 'beadboard[{extra}]'`"
         raise EngineLibraryMissing(f"the library for {carrier} cannot be loaded: {error}", hint=hint) from error
+
+
+def schema() -> str:
+    """The statements that make what bb needs in PostgreSQL. No server is asked."""
+    return str(_library("bb.ledger.carrier.postgres", POSTGRES).PostgresKeeper.schema())
+
+
+def postgres_keeper(engine: EngineAddress) -> Any:
+    """The keeper of a PostgreSQL engine, which has roles and statements. Refused for another engine."""
+    if engine.carrier != POSTGRES:
+        raise NoRoles(f"{engine.carrier} has no statements that make roles")
+    return keeper(engine)

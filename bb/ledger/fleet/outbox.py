@@ -177,7 +177,9 @@ class Outbox:
     @property
     def unsent(self) -> int:
         """The number of lines that are not placed yet."""
-        return sum(max(n - self.placed.get(writer, 0), 0) for writer, n in self.recorded.items() if writer not in self.left)
+        return sum(
+            max(n - self.placed.get(writer, 0), 0) for writer, n in self.recorded.items() if writer not in self.left
+        )
 
     @property
     def waits_for_reading(self) -> bool:
@@ -275,7 +277,9 @@ class Outbox:
             verdicts = dict(self._verdicts(ask))
             return about | {"events": verdicts} if len(verdicts) == len(ask.events) else None
         if ask.kind == FLUSH:
-            is_placed = all(n <= self.placed.get(writer, 0) for writer, n in ask.lines.items() if writer not in self.left)
+            is_placed = all(
+                n <= self.placed.get(writer, 0) for writer, n in ask.lines.items() if writer not in self.left
+            )
             return about | {"sent": ask.since} if is_placed else None
         if ask.place is None:
             return None

@@ -170,7 +170,9 @@ class ResultsFile:
             if connection.execute("pragma user_version").fetchone() != (VERSION,):
                 connection.execute("pragma journal_mode = wal")
                 with _Changes(connection):
-                    for (table,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall():
+                    for (table,) in connection.execute(
+                        "select name from sqlite_master where type = 'table'"
+                    ).fetchall():
                         connection.execute(f"drop table {table}")
                     for statement in (TABLES + RESULTS.format(ALL) + RESULTS.format(COUNTED)).split(";"):
                         connection.execute(statement)
