@@ -16,6 +16,7 @@ from bb.daemon.clients.connection import Connection
 from bb.daemon.clients.endpoint import Endpoint
 from bb.daemon.clients.server import Server
 from bb.daemon.clients.streams import HEARTBEAT, Streams
+from bb.daemon.fleet.relays import Relays
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
 from bb.kernel import clock
@@ -56,15 +57,19 @@ class Daemon:
         self._house = house = Supervisor(self.home, loop, desk, streams, log)
         desk.serve_actors(house)
         house.on_start = Automation(loop, desk, streams, house, log).attend
+        self._relays = relays = Relays(self.endpoint.folder, loop, desk, log)
+        house.on_attend = relays.attend
         log.level = str(house.observability()["log_level"])
         self._heed_signals()  # before clients can find the daemon, since one may stop it at once
         listener = self.endpoint.listen(desk.now())
         self._server = Server(loop, listener, desk, streams, log, self._upgrade, self.endpoint.token)
+        self._server.on_recorded = relays.wake
         for warning in self.endpoint.warnings:
             log.warning(warning)
             sys.stderr.write(f"WARNING: {warning}\n")
         log.info(f"listening, process {os.getpid()}")
         loop.later(0, house.begin)
+        loop.later(0, relays.begin)
         loop.later(HEARTBEAT, self._heartbeat)
         loop.later(CHECK_IDLE, self._check_idle)
         loop.at_end_of_turn.append(self._check_over)
@@ -95,7 +100,7 @@ class Daemon:
 
     def _check_idle(self) -> None:
         quiet = time.monotonic() - self._server.last_asked
-        is_needed = self._server.is_busy or self._house.has_work
+        is_needed = self._server.is_busy or self._house.has_work or self._relays.has_work
         if self._idle_seconds is not None and not is_needed and quiet > self._idle_seconds:
             self._house.shut_down()
         self._loop.later(CHECK_IDLE, self._check_idle)
@@ -106,6 +111,7 @@ class Daemon:
 
     def _end(self, log: Log) -> None:
         """Answer pending requests, stop all programs and exit."""
+        self._relays.stop()
         self._server.close()
         self._streams.close()
         self._house.close()

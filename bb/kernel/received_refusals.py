@@ -17,10 +17,11 @@ STATUSES = range(1, 8)
 
 
 def refusal_from(described: object) -> BbError:
-    """The refusal that the `error` member of an answer describes. Its details have the hint and the exit status."""
+    """The refusal that the `error` member of an answer describes. The hint and the exit status are members of it, or of
+    its details, as in an answer of the daemon."""
     members: dict[str, Any] = described if type(described) is dict else {}
     details = dict(found) if type(found := members.get("details")) is dict else {}
-    hint, status = details.pop("hint", None), details.pop("exit_status", None)
+    hint, status = (members.get(name, details.pop(name, None)) for name in ("hint", "exit_status"))
     refusal = BbError(str(members.get("message") or "") or None, hint=hint if type(hint) is str else None)
     refusal.details = details
     code = members.get("code")

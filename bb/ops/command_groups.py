@@ -38,7 +38,7 @@ _MODULES_AND_HELP = {
     ),
     "blob": ("chat.blobs", "Attachments: files that messages of a group refer to."),
     "cccc": (
-        "groups.daemon groups.context groups.terminals chat.reading groups.upkeep",
+        "groups.daemon groups.context groups.terminals chat.reading groups.upkeep fleet.attending",
         "CCCC daemon ops without a command of their own; `bb call OP` runs them.",
     ),
     "sessions": ("overview.sessions", "Current work by bead (work item), with its mail and events."),

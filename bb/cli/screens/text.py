@@ -75,7 +75,8 @@ def refusal_details(error: BbError) -> Iterable[str]:
 def _heartbeat(agent: Foreign) -> list[str]:
     lines = [f"{agent['agent_id']} is {agent['liveness']}, seen {styling.ago(agent['last_seen_at'])}"]
     if lost := agent.get("contested"):
-        lines.append(f"You do not hold {names(lost)}: another clone reserved first. See your mail for details.")
+        why = "another clone reserved first, or the reservation is void"
+        lines.append(f"You do not hold {names(lost)}: {why}. See your mail for details.")
     if pause := agent.get("paused"):
         why = f": {quotation(pause['why'])}" if pause["why"] else ""
         lines.append(f"{pause['by']} paused you {styling.ago(pause['since'])}{why}. Do not change anything.")

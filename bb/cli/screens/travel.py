@@ -64,6 +64,7 @@ def synced(found: Foreign) -> list[str]:
         f"{conflict['held']} in another clone"
         for conflict in found["contested"]
     ]
+    lines += void(found)
     for taken in found.get("names_taken", ()):
         lines.append(f"Another clone registered the name {taken} too, and published it first")
         lines.append(f"The agent of this clone takes another name: `bb agent rename NEW --agent {taken}`")
@@ -73,6 +74,12 @@ def synced(found: Foreign) -> list[str]:
     if found.get("visible_to"):
         lines.append(f"The ledger is visible to {sentence(found['visible_to'])}, now and after every sync")
     return lines
+
+
+def void(found: Foreign) -> Iterator[str]:
+    """The reservations that became void because the order that decides about them has changed."""
+    for one in found.get("void", ()):
+        yield f"Void: {one['agent_id']} does not hold {one['scope']} any more, and was told so"
 
 
 def _of_farewell(farewell: Foreign) -> Iterator[str]:

@@ -28,6 +28,7 @@ from bb.groups.actors.profiles import PTY
 from bb.kernel import clock, secret_patterns
 from bb.kernel.errors import BbError
 from bb.kernel.event import Event
+from bb.ledger.git.place import Place
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local import prompts
 from bb.messaging.chat import deliveries, notifications
@@ -64,6 +65,7 @@ class Supervisor:
         self._telling = MessageRouter(desk, streams, self._sessions)
         self.is_over = False
         self.on_start: Callable[[GroupDesk], None] = lambda _: None  # called with the actor's group
+        self.on_attend: Callable[[Place], dict[str, Any]] = lambda _: {}  # called with a clone that has joined a fleet
         self._settings = LogSettings(os.path.join(self._folder, OBSERVABILITY), log)
         self._about = {
             "version": bb.__version__,
@@ -153,6 +155,9 @@ class Supervisor:
 
     def observe(self, patch: dict[str, Any]) -> dict[str, Any]:
         return self._settings.change(patch)
+
+    def attend(self, place: Place) -> dict[str, Any]:
+        return self.on_attend(place)
 
     def shut_down(self) -> None:
         """End the daemon after the pending requests are answered."""

@@ -10,7 +10,6 @@ import os
 import socket
 import stat
 import sys
-import time
 from collections.abc import Mapping
 
 import bb
@@ -18,7 +17,7 @@ from bb.kernel import clock, json_text
 from bb.kernel.digest import digest
 from bb.kernel.errors import Refused, Usage
 from bb.ledger.files import disk, disk_refusals
-from bb.ledger.files.lock import try_lock
+from bb.ledger.files.lock import taken_for_good
 from bb.ledger.local import descriptor
 from bb.ledger.local.descriptor import LOCK, PID, AlreadyRunning
 
@@ -28,7 +27,6 @@ TO_BE_REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (an addr
 ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
 TOKEN_BYTES = 32
 TRUE = ("1", "true", "yes", "on")
-GLANCES, GLANCE = 20, 0.005
 LONGEST_PATH = 100  # bytes; systems limit socket paths to 104 or 108
 
 InvalidEndpoint = Usage.declare(
@@ -59,27 +57,17 @@ class Endpoint:
 
     def claim(self) -> None:
         """Take the lock of this home directory. Refused if another daemon has it."""
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
         try:
             _make_own(os.path.dirname(self.folder))
             _keep_from_others(os.path.dirname(self.folder))
             _make_own(self.folder)
             os.chmod(self.folder, 0o700)
-            self._lock = os.open(os.path.join(self.folder, LOCK), flags, 0o600)
+            lock = taken_for_good(os.path.join(self.folder, LOCK))
         except OSError as error:
             raise disk.refusal(error) from error
-        if not self._is_free():
-            os.close(self._lock)
-            self._lock = -1
+        if lock is None:
             raise AlreadyRunning(home=os.path.dirname(self.folder))
-
-    def _is_free(self) -> bool:
-        """Take the lock if it is free. Several attempts, since a check by another process also takes it briefly."""
-        for _ in range(GLANCES):
-            if try_lock(self._lock):
-                return True
-            time.sleep(GLANCE)
-        return False
+        self._lock = lock
 
     def listen(self, now: int) -> socket.socket:
         """Listen, and write the descriptor for clients."""

@@ -96,6 +96,7 @@ class Server:
         self._tidying: Timer | None = None
         self._most = _most_clients()
         self.last_asked = time.monotonic()
+        self.on_recorded: Callable[[set[str]], None] = lambda _: None  # called with the groups that have new events
         self.ops = {op.name: op for op in catalogue.all_ops()}
         self._flat = {op.name for op in self.ops.values() if op.is_flat}
         loop.watch(listener.fileno(), READ, self._accept)
@@ -199,6 +200,7 @@ class Server:
             if group_id in self._desk.groups:  # another process may have deleted it
                 self._desk.groups[group_id].refresh_index()
         self._streams.pump(recorded)
+        self.on_recorded(recorded)
         if recorded and (self._tidying is None or self._tidying.do is None):
             self._tidying = self._loop.later(TIDY, self._tidy)
 

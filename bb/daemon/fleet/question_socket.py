@@ -19,6 +19,7 @@ from bb.daemon.loop.loop import READ, Loop
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.ledger.files import disk
+from bb.ledger.fleet import relay
 from bb.ledger.local import fleet_files
 from bb.wire import access, loopback
 
@@ -135,14 +136,8 @@ class QuestionSocket:
         self._sweeping = self._loop.later(SWEEP, self._sweep)
 
 
-def refused(error: BbError) -> dict[str, Any]:
-    """The answer to a question that is refused."""
-    details = {**error.details, **({"hint": error.hint} if error.hint else {}), "exit_status": error.exit_status}
-    return {"ok": False, "error": {"code": error.code, "message": error.message, "details": details}}
-
-
 def _refuse(connection: Connection, error: BbError) -> None:
-    connection.answer(_line(refused(error)))
+    connection.answer(_line(relay.refused(error)))
 
 
 def _line(answer: dict[str, Any]) -> bytes:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PATIENCE = 5.0  # seconds; an append takes less than a millisecond, so thousands of writers get a turn meanwhile
 ATTEMPTS = 20  # before a process stands in line
 FIRST_PAUSE, LONGEST_PAUSE = 0.0002, 0.004
+GLANCES, GLANCE = 20, 0.005  # attempts and seconds between them
 QUEUE = ".queue"
 HOW = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
@@ -115,6 +116,18 @@ class ReusableLock(Lock):
             if fd >= 0:
                 os.close(fd)
         self._queue = self._fd = -1
+
+
+def taken_for_good(path: str) -> int | None:
+    """Take a lock that is held as long as this process runs: its file number, or None if another process holds it.
+    Several attempts, since a check by another process (`is_held`) also takes it briefly."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    for _ in range(GLANCES):
+        if try_lock(fd):
+            return fd
+        time.sleep(GLANCE)
+    os.close(fd)
+    return None
 
 
 def is_held(path: str) -> bool:

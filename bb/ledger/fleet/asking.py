@@ -95,11 +95,11 @@ def ask(store: str, question: Mapping[str, Any], patience: float) -> dict[str, A
         return connection.ask(question, patience)
 
 
-def poke(store: str) -> None:
+def wake(store: str) -> None:
     """Tell the relay that something was recorded, without waiting. Without a relay, nothing happens."""
     try:
         with connect(store) as connection:
-            connection.send({"ask": "poke"})
+            connection.send({"ask": "wake"})
     except Busy:
         return
 

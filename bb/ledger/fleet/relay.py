@@ -22,7 +22,7 @@ made of them. A request is a dict, and so is its answer:
         Look for new lines now, instead of within a second: {}
 
     {"ok": True, "result": RESULT}
-    {"ok": False, "error": {"code", "message", "hint", "details"}}
+    {"ok": False, "error": {"code", "message", "exit_status", "hint", "details"}}
 
 The codes: GRANT_PENDING (`settle`: the lines may be on the engine, and what became of them is not known in time; their
 reservations must not be given up because of it), ENGINE_UNREACHABLE (nothing was sent), ENGINE_DENIED, ANOTHER_ENGINE,
@@ -86,7 +86,7 @@ class Relay:
 
 def refused(error: BbError) -> dict[str, Any]:
     """The answer that carries a refusal."""
-    about: dict[str, Any] = {"code": error.code, "message": error.message}
+    about: dict[str, Any] = {"code": error.code, "message": error.message, "exit_status": error.exit_status}
     about |= {"hint": error.hint} if error.hint else {}
     about |= {"details": error.details} if error.details else {}
     return {"ok": False, "error": about}

@@ -3,15 +3,13 @@ write it. The address has no secret: libpq and NATS have their own places for cr
 
 from __future__ import annotations
 
-import os
-
 from bb.kernel import json_text
 from bb.kernel.errors import Usage
 from bb.kernel.record import Record
 from bb.ledger.files import disk
+from bb.ledger.local import fleet_files
 from bb.ledger.published import fleet_terms
 
-FOLDER, ENGINE = "fleet", "engine.json"
 RESULTS = ("results.sqlite", "results.sqlite-wal", "results.sqlite-shm", "results.sqlite-journal")
 
 InvalidEngine = Usage.declare(
@@ -34,20 +32,15 @@ class EngineAddress(Record):
     address: str
 
 
-def path_of(store: str) -> str:
-    """The file with the engine of the clone that STORE belongs to."""
-    return os.path.join(store, FOLDER, ENGINE)
-
-
 def is_joined(store: str) -> bool:
-    """Whether this clone is in fleet mode. This is one system call, for hot verbs."""
-    return os.path.exists(path_of(store))
+    """Whether this clone has joined a fleet."""
+    return fleet_files.has_engine(store)
 
 
 def read(store: str) -> EngineAddress | None:
     """The engine of this clone; None if it has joined none, or the file cannot be read."""
     try:
-        members = json_text.read(disk.read_small(path_of(store)) or b"")
+        members = json_text.read(disk.read_small(fleet_files.path(store, fleet_files.ENGINE)) or b"")
         found = EngineAddress(members["carrier"], members["address"])
     except (ValueError, TypeError, KeyError):
         return None
@@ -56,11 +49,12 @@ def read(store: str) -> EngineAddress | None:
 
 def write(store: str, engine: EngineAddress) -> None:
     """Save the engine of this clone. A power failure does not undo it."""
-    disk.make_folder(os.path.join(store, FOLDER))
-    disk.replace(path_of(store), json_text.dumps(engine.as_dict()).encode(), durable=True)
+    disk.make_folder(fleet_files.path(store, ""))
+    path = fleet_files.path(store, fleet_files.ENGINE)
+    disk.replace(path, json_text.dumps(engine.as_dict()).encode(), durable=True)
 
 
 def remove(store: str) -> None:
     """Leave fleet mode: remove the engine, and the results that were folded from it."""
-    for name in (ENGINE, *RESULTS):
-        disk.remove_if_there(os.path.join(store, FOLDER, name))
+    for name in (fleet_files.ENGINE, *RESULTS):
+        disk.remove_if_there(fleet_files.path(store, name))

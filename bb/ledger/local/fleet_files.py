@@ -1,17 +1,19 @@
-"""The files of a clone about its fleet, in `<store>/fleet/`. Only clones that have joined a fleet have the folder.
+"""The files by which a command finds the relay of its clone, in `<store>/fleet/`.
 
-    engine.json       the engine: its kind and its address, without any secret. A clone with it is in fleet mode
-    results.sqlite    the saved fold of the engine's rows (`published/fleet_results.py`)
     relay.lock        held by the process that runs the relay of this clone
     relay.json        the address at which that process answers questions
+    relay.sock        its Unix socket, unless the path is too long
+    engine.json       the engine that this clone has joined (`fleet/settings.py`)
+
+What else is in the folder: `published/fleet_results.py` (the saved fold).
 """
 
 from __future__ import annotations
 
 import os
 
-FOLDER, ENGINE = "fleet", "engine.json"
-LOCK, ADDRESS, SOCKET = "relay.lock", "relay.json", "relay.sock"
+FOLDER = "fleet"
+LOCK, ADDRESS, SOCKET, ENGINE = "relay.lock", "relay.json", "relay.sock", "engine.json"
 
 
 def path(store: str, name: str) -> str:
@@ -20,5 +22,5 @@ def path(store: str, name: str) -> str:
 
 
 def has_engine(store: str) -> bool:
-    """Whether this clone has joined a fleet. Costs one `stat`, so hot verbs may ask."""
-    return os.path.exists(os.path.join(store, FOLDER, ENGINE))
+    """Whether this clone has joined a fleet."""
+    return os.path.exists(path(store, ENGINE))

@@ -99,6 +99,8 @@ class Charter(Record):
             numbers += [self.arbiter.turn, self.arbiter.generation + 1]
         if self.fleet:
             numbers += [self.fleet.first]
+            if any(type(level) is int and level < fleet_terms.FORMAT for level in numbers[:3]):
+                return False
         is_first = self.epoch == 1
         are_right = all(type(number) is int and 0 < number < HIGHEST for number in numbers)
         return clone.is_repo_id(self.repo) and are_right and is_first == (self.previous is None)

@@ -45,7 +45,7 @@ def notify_losers(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
 def _lost(desk: Desk, held: Holdings, came: Sequence[str]) -> list[Incurred]:
     """The reservations of this clone that lose to a reservation that CAME, as INCURSIONs."""
     news, lost = set(came), []
-    for ours in held.of_writers(_writers_of_this_clone(desk)):
+    for ours in held.of_writers(writers_of_this_clone(desk)):
         winner = None if ours.is_over else held.contested_by(ours)
         if winner and winner.reservation.id in news:
             lost.append(_incursion(ours, winner))
@@ -68,7 +68,7 @@ def _incursion(ours: Held, winner: Held) -> Incurred:
     )
 
 
-def _writers_of_this_clone(desk: Desk) -> set[str]:
+def writers_of_this_clone(desk: Desk) -> set[str]:
     """The writers whose reservations were made in this clone. Other clones notify the holders of theirs."""
     journals = os.path.join(desk.store.path, writers.JOURNALS)
     return {writer for writer in writers.all_in(journals) if writers.read_owner(journals, writer) is not None}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ledger.journal import received
-from bb.ledger.local import last_sync
+from bb.ledger.local import fleet_files, last_sync
 from bb.ledger.local.last_sync import LastSync
 from bb.ledger.records import counted_lines, creation, set_aside
 from bb.ledger.travel import background as in_background
@@ -104,6 +105,7 @@ def _ran(desk: Desk, at_work: Sync, run: SyncRun, *, publishes: bool, ref: str |
         at_work.run(direction, publishes=publishes, ref=ref)
         outcome = at_work.outcome()
         lost = apply_fetched(desk, outcome, is_new=run.applied != _lines_of(desk, outcome.tip))
+        void = _followed(desk, at_work)
         if lost and direction != PULL:
             at_work.run(PUSH)  # publish the new INCURSIONs
     except BbError as refusal:
@@ -112,6 +114,7 @@ def _ran(desk: Desk, at_work: Sync, run: SyncRun, *, publishes: bool, ref: str |
     outcome = at_work.outcome()
     save_outcome(desk, at_work.name, at_work.now, None, outcome)
     answer = {"already_running": False} | _shown(desk, outcome, publishes=publishes) | {"contested": lost}
+    answer |= {"void": void} if void else {}
     answer["quarantined"] = _quarantined(desk.store, outcome)
     answer["names_taken"] = taken_names.taken_names(desk, desk.store.caught_up()) if desk.store.exists else []
     # A background sync leaves what is told once, such as forks of an interrupted sync, for the next visible one.
@@ -135,6 +138,15 @@ def apply_fetched(desk: Desk, outcome: SyncResult, *, is_new: bool = True) -> li
     from bb.ops.ledger import contest_notices  # noqa: PLC0415  (needed only for fetched reservations)
 
     return contest_notices.notify_losers(desk, outcome.reserved)
+
+
+def _followed(desk: Desk, at_work: Sync) -> list[dict[str, str]]:
+    """The reservations of this clone that became void with a change of the fleet, which their holders were told."""
+    if at_work.pins.terms is None and not os.path.isdir(fleet_files.path(desk.store.path, "")):
+        return []
+    from bb.ops.ledger import fleet_changes  # noqa: PLC0415  (most ledgers have no fleet)
+
+    return fleet_changes.follow(desk)
 
 
 def _shown(desk: Desk, outcome: SyncResult, *, publishes: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from bb.kernel.errors import BbError
 from bb.ledger.carrier.door import AnotherEngine
 from bb.ledger.fleet import engines, settings
 from bb.ledger.fleet.settings import EngineAddress
+from bb.ledger.local import fleet_files
 from bb.ledger.published.fleet_terms import FleetTerms
 
 
@@ -132,12 +133,12 @@ def test_an_engine_of_another_kind_than_the_fleets_is_refused():
 def test_the_engine_of_a_clone_is_saved_and_removed_with_what_was_folded_from_it(tmp_path: Path):
     engine = EngineAddress("postgres", "service=bb")
     assert settings.read(str(tmp_path)) is None
-    assert not settings.is_joined(str(tmp_path))
+    assert not fleet_files.has_engine(str(tmp_path))
 
     settings.write(str(tmp_path), engine)
     (tmp_path / "fleet" / "results.sqlite").write_bytes(b"")
     assert settings.read(str(tmp_path)) == engine
-    assert settings.is_joined(str(tmp_path))
+    assert fleet_files.has_engine(str(tmp_path))
 
     settings.remove(str(tmp_path))
     assert settings.read(str(tmp_path)) is None

@@ -1,0 +1,152 @@
+"""The relay of one clone in this daemon: its lock, its thread and its socket."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bb.daemon.fleet.question_socket import Answer, QuestionSocket
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop
+from bb.kernel.errors import BbError, Busy, Refused
+from bb.ledger.carrier.door import Carrier
+from bb.ledger.files import disk
+from bb.ledger.files.lock import taken_for_good
+from bb.ledger.fleet import engines, relay, settings
+from bb.ledger.fleet.relay import Relay
+from bb.ledger.git.place import Place
+from bb.ledger.local import fleet_files
+from bb.ledger.published import pins
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before a relay that failed starts again
+
+RelayElsewhere = Busy.declare(
+    "RELAY_ELSEWHERE",
+    "Another process runs the relay of this clone",
+    hint="nothing needs to be done: that process answers the commands of this clone",
+)
+NotInFleet = Refused.declare(
+    "NOT_IN_FLEET",
+    "This clone has not joined a fleet",
+    hint="join it: `bb fleet join ENGINE`, with the address of the fleet's engine",
+)
+
+
+class CloneRelay:
+    """Runs the relay of the clone at PLACE until it is stopped."""
+
+    def __init__(
+        self, place: Place, loop: Loop, env: Mapping[str, str], log: Log, heard: Callable[[Mapping[str, int]], None]
+    ) -> None:
+        self.place = place
+        self._loop, self._env, self._log, self._heard = loop, env, log, heard
+        lock = taken_for_good(fleet_files.path(place.store, fleet_files.LOCK))
+        if lock is None:
+            raise RelayElsewhere()
+        self._lock = lock
+        self._is_stopping = False
+        self._pause = FIRST_PAUSE
+        self.asked = 0  # questions since the start
+        self.waiting = 0  # questions without an answer yet
+        try:
+            self._begin()
+            self._socket = QuestionSocket(loop, place.store, env, self.ask)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def ask(self, question: dict[str, Any], answer: Answer) -> None:
+        """Ask the relay. ANSWER is called once, from any thread."""
+        self.asked += 1
+        self.waiting += 1
+
+        def answered(found: dict[str, Any]) -> None:
+            self._loop.call_from_thread(self._count_answer)
+            answer(found)
+
+        try:
+            self._relay.ask(question, answered)
+        except BbError as refusal:
+            answered(relay.refused(refusal))
+        except Exception as error:  # a bug must not leave the command without an answer
+            answered(relay.refused(self._log.bug(f"the relay, asked {question['ask'][:40]}", error)))
+
+    def wake(self) -> None:
+        """Something was recorded in this process: send it at once."""
+        self._relay.ask({"ask": "wake"}, lambda _: None)
+
+    def _count_answer(self) -> None:
+        self.waiting -= 1
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a command waits for an answer, or lines of this clone have no place yet."""
+        return self.waiting > 0 or bool(getattr(self._relay, "has_work", False))
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the clone is still there and still has an engine."""
+        return settings.is_joined(self.place.store)
+
+    def stop(self) -> None:
+        """End the relay soon, and stop listening."""
+        self._is_stopping = True
+        self._socket.close()
+        self._relay.stop()
+
+    def is_over(self, patience: float) -> bool:
+        """Whether the thread of the relay has ended, or ends within PATIENCE seconds. Then the lock is free."""
+        self._thread.join(patience)
+        if self._thread.is_alive():
+            return False
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+        return True
+
+    # -- the thread
+
+    def _begin(self) -> None:
+        self._relay = Relay(self.place, self._env, self._open_carrier, self._say, self._heard)
+        self._thread = threading.Thread(target=self._run, name="bb-relay", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._relay.run()
+        except Exception as error:
+            self._log.bug(f"the relay of {self.place.title}", error)
+        self._loop.call_from_thread(self._has_ended)
+
+    def _has_ended(self) -> None:
+        """The relay has ended: start it again later, unless it was stopped."""
+        if not self._is_stopping:
+            self._loop.later(self._pause, self._begin_again)
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+    def _begin_again(self) -> None:
+        if not self._is_stopping:
+            self._begin()
+
+    def _say(self, text: str) -> None:
+        self._log.info(f"relay of {self.place.title}: {text}")
+
+    def _open_carrier(self) -> Carrier:
+        """Connect to the engine of this clone, as the charter names it now."""
+        known, engine = pins.read(self.place.store), settings.read(self.place.store)
+        tip = known.remote(known.home).tip if known.home else None
+        if tip is None or tip.charter.fleet is None or engine is None:
+            raise NotInFleet()
+        return engines.open_carrier(engine, tip.charter.repo, tip.charter.fleet)
+
+
+def attend(
+    place: Place, loop: Loop, env: Mapping[str, str], log: Log, heard: Callable[[Mapping[str, int]], None]
+) -> CloneRelay:
+    """Start the relay of a clone. Refused if the clone has no engine, or another process runs its relay."""
+    if not settings.is_joined(place.store):
+        raise NotInFleet()
+    disk.make_folder(os.path.join(place.store, fleet_files.FOLDER))
+    return CloneRelay(place, loop, env, log, heard)

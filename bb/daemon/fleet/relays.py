@@ -1,0 +1,140 @@
+"""The relays of a daemon: one for each clone on this machine that has joined a fleet and asked for it.
+
+A clone asks once (`fleet_attend`), and the daemon remembers it: a daemon that starts again resumes its relay. A clone
+that has left its fleet, or is gone, is forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from bb.daemon.fleet import clone_relay, remembered_clones
+from bb.daemon.fleet.clone_relay import CloneRelay, NotInFleet, RelayElsewhere
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop
+from bb.kernel.errors import BbError
+from bb.ledger.files.lock import is_held
+from bb.ledger.git import ownership
+from bb.ledger.git.place import Place
+from bb.ledger.local import fleet_files
+from bb.ops.desk import signs_of_life
+from bb.ops.desk.desk import Desk
+
+LOOK_AGAIN = 5.0  # seconds between looks at the clones: has one left its fleet, or another process let go of one?
+TO_STOP = 3.0  # seconds for all relays to end
+
+
+class Relays:
+    """The relays that run in this process."""
+
+    def __init__(self, folder: str, loop: Loop, desk: Desk, log: Log) -> None:
+        self._folder = folder
+        self._loop = loop
+        self._desk = desk
+        self._log = log
+        self._relays: dict[str, CloneRelay] = {}  # by store
+        self._ending: list[CloneRelay] = []
+        self._places: dict[str, Place] = {}  # that are remembered
+        self._refused: dict[str, str] = {}  # why a remembered clone has no relay here, as it was logged last
+
+    def begin(self) -> None:
+        """Resume the relays of the clones that the last daemon attended, and look after all from now on."""
+        self._places = {place.store: place for place in remembered_clones.read(self._folder)}
+        self._look()
+
+    def attend(self, place: Place) -> dict[str, Any]:
+        """Run the relay of the clone at PLACE from now on. Returns whether it is started by this."""
+        ownership.refuse_foreign(place, self._desk.env)
+        is_started = place.store not in self._relays
+        if is_started:
+            try:
+                self._start(place)
+            except RelayElsewhere.error:
+                return {"attended": True, "started": False, "elsewhere": True, "store": place.store}
+            self._remember({**self._places, place.store: place})
+        return {"attended": True, "started": is_started, "elsewhere": False, "store": place.store}
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a command waits for an answer of a relay, or lines are not sent yet."""
+        return any(one.has_work for one in self._relays.values())
+
+    def wake(self, groups: Iterable[str]) -> None:
+        """The daemon has recorded something in these GROUPS: their relays send it at once."""
+        if not self._relays:
+            return
+        stores = {self._desk.groups[name].store.path for name in groups if name in self._desk.groups}
+        for store in stores & self._relays.keys():
+            self._relays[store].wake()
+
+    @property
+    def all_relays(self) -> list[CloneRelay]:
+        """The relays that run here."""
+        return list(self._relays.values())
+
+    def stop(self) -> None:
+        """End all relays, and wait for a moment until they have ended. Nothing is lost by an early end: what is not
+        sent yet is in the journals."""
+        for one in self._relays.values():
+            one.stop()
+        ending = [*self._ending, *self._relays.values()]
+        self._relays.clear()
+        deadline = time.monotonic() + TO_STOP
+        for one in ending:
+            if not one.is_over(max(deadline - time.monotonic(), 0)):
+                self._log.warning(f"the relay of {one.place.title} has not ended in time")
+
+    # -- looking after them
+
+    def _look(self) -> None:
+        self._ending = [one for one in self._ending if not one.is_over(0)]
+        for store, place in list(self._places.items()):
+            running = self._relays.get(store)
+            if running and not running.is_wanted:
+                self._log.info(f"{place.title} has left its fleet")
+                running.stop()
+                self._ending.append(self._relays.pop(store))
+            if not running:
+                self._resume(place)
+        self._loop.later(LOOK_AGAIN, self._look)
+
+    def _resume(self, place: Place) -> None:
+        """Start the relay of a remembered clone, unless that is not possible now."""
+        try:
+            if is_held(fleet_files.path(place.store, fleet_files.LOCK)):
+                raise RelayElsewhere()
+            ownership.refuse_foreign(place, self._desk.env)
+            self._start(place)
+        except NotInFleet.error:
+            self._remember({store: one for store, one in self._places.items() if store != place.store})
+        except BbError as refusal:
+            if self._refused.get(place.store) != refusal.message:
+                self._refused[place.store] = refusal.message
+                self._log.warning(f"the relay of {place.title} does not run here: {refusal.message}")
+
+    def _start(self, place: Place) -> None:
+        heard = partial(self._heard, place)
+        self._relays[place.store] = clone_relay.attend(place, self._loop, self._desk.env, self._log, heard)
+        self._refused.pop(place.store, None)
+        self._log.info(f"runs the relay of {place.title}, {place.store}")
+
+    def _remember(self, places: dict[str, Place]) -> None:
+        self._places = places
+        try:
+            remembered_clones.write(self._folder, places.values())
+        except BbError as refusal:  # the next attend writes it
+            self._log.error(f"the list of clones cannot be written: {refusal.message}")
+
+    def _heard(self, place: Place, ages: Mapping[str, int]) -> None:
+        """Agents on other machines gave signs of life. Called in the thread of the relay."""
+        desk = Desk(place.work_tree or place.common, self._desk.env)
+        try:
+            desk.switch_to(desk.cwd, place)
+            signs_of_life.record_remote_signs_of_life(desk, ages)
+        except BbError as refusal:
+            self._log.debug(f"signs of life of other machines: {refusal.message}")
+        finally:
+            desk.close()
