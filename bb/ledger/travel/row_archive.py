@@ -103,6 +103,7 @@ def _publish(sync: Sync, rows: Sequence[Row]) -> None:
     counted = _counted(sync, tip, rows)
     incoming = Commit("", None, 0, _added(counted, {}), ())
     sync.import_lines(importing.check(sync.store, [incoming], tip.last_lines))
+    payload_removal.blank(sync.store)
     after, content, made = _committed(sync, tip, counted)
     sync.push_made(after, content, made)
 
