@@ -101,5 +101,5 @@ def test_after_a_release_in_a_later_row_the_next_one_holds_it(pair: list[Clone],
 def test_the_packed_program_judges_alike(pair: list[Clone]):
     for each, who, status in ((pair[0], AMBER, 0), (pair[1], COBALT, 7)):
         commit(each, who)
-        ran = alone(packed_once(), checkout(each), "--base", "origin/main", "--json", BB_NOW=LATER)
+        ran = alone(packed_once(), checkout(each), "check", "--base", "origin/main", "--json", BB_NOW=LATER)
         assert ran.status == status, ran.out + ran.err
