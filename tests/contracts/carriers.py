@@ -87,7 +87,7 @@ class PostgresEngine:
 
 
 OPEN_USER = "open"  # may append for every machine
-NO_MACHINES = f'authorization: {{users: [{{user: {OPEN_USER}, password: {OPEN_USER}}}]}}\nno_auth_user: {OPEN_USER}\n'
+NO_MACHINES = f"authorization: {{users: [{{user: {OPEN_USER}, password: {OPEN_USER}}}]}}\nno_auth_user: {OPEN_USER}\n"
 
 
 class NatsEngine:
