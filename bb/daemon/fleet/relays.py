@@ -7,7 +7,7 @@ that has left its fleet, or is gone, is forgotten.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -62,12 +62,9 @@ class Relays:
         """Whether a command waits for an answer of a relay, or lines are not sent yet."""
         return any(one.has_work for one in self._relays.values())
 
-    def wake(self, groups: Iterable[str]) -> None:
-        """The daemon has recorded something in these GROUPS: their relays send it at once."""
-        if not self._relays:
-            return
-        stores = {self._desk.groups[name].store.path for name in groups if name in self._desk.groups}
-        for store in stores & self._relays.keys():
+    def wake(self, store: str) -> None:
+        """The daemon has recorded something in this store: its relay sends it at once."""
+        if store in self._relays:
             self._relays[store].wake()
 
     @property
@@ -83,14 +80,20 @@ class Relays:
         ending = [*self._ending, *self._relays.values()]
         self._relays.clear()
         deadline = time.monotonic() + TO_STOP
+        while time.monotonic() < deadline and not all(one.has_ended for one in ending):
+            self._loop.later(0.01, lambda: None)
+            self._loop.turn()  # the answers to the questions that wait
         for one in ending:
-            if not one.is_over(max(deadline - time.monotonic(), 0)):
+            if not one.has_ended:
                 self._log.warning(f"the relay of {one.place.title} has not ended in time")
+            one.close()
 
     # -- looking after them
 
     def _look(self) -> None:
-        self._ending = [one for one in self._ending if not one.is_over(0)]
+        for one in [one for one in self._ending if one.has_ended]:
+            one.close()
+            self._ending.remove(one)
         for store, place in list(self._places.items()):
             running = self._relays.get(store)
             if running and not running.is_wanted:

@@ -7,11 +7,12 @@ its place and its part in the running digest, and nothing of it counts, not even
 
 An engine has gone on after such a row: the next row of its writer has a later number, so no row of that writer counts
 any more in this incarnation. The machine that owns the writer goes on under a new one. The archive leaves the lines of
-such rows out: in its `order` they have a count of 0.
+such rows out: in its `order` they have a count of 0, and a writer that is no writer's id is written as `-`.
 """
 
 from __future__ import annotations
 
+from bb.kernel import ids
 from bb.ledger.carrier.door import VOID
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.line import BadLine, Link
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
 MANY = 8  # lines from which on checking them together is faster
 
 
+def has_lines(row: Row) -> bool:
+    """Whether ROW has lines of a writer. If not, it does not count. A writer's id becomes part of paths."""
+    return row.writer != VOID and row.octets != b"" and ids.is_writer_id(row.writer)
+
+
 def link_after(row: Row, before: Link) -> Link:
     """The link of the last line of ROW, whose writer's last line that counts has the link BEFORE. BadLine, with the
     reason, if the row does not count."""
     octets = row.octets
-    if row.writer == VOID or not octets:
-        raise BadLine("it has no lines")
+    if not has_lines(row):
+        raise BadLine("it has no lines, or names no writer")
     if row.first != before.n + 1:
         raise BadLine(f"its first line has the number {row.first}, and line {before.n + 1} is the next one that counts")
     if not octets.endswith(b"\n"):

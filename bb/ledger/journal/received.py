@@ -26,7 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-FOLDER, LOG, HEADS = "received", "log", "heads"
+FOLDER, LOG, HEADS, LOCK = "received", "log", "heads", "lock"
+PATIENCE = 60.0  # seconds to wait for another process that writes received journals
 BEGUN, CHANGED = b"+", b"="
 END = b" .\n"  # an entry without it was cut off by a crash
 LARGEST_HEADS = 64 << 20
@@ -102,24 +103,47 @@ def changes_since(store: str, before: Mark) -> Changes:
     return Changes(tuple(dict.fromkeys(_writers(whole, CHANGED))), Mark(now.inode, before.size + len(whole)))
 
 
-class Changing:
-    """`with Changing(store, writers):` notes that the journals of these writers change."""
+class Turn:
+    """`with Turn(store):` one process at a time writes received journals: a sync, or the relay of a fleet."""
 
-    def __init__(self, store: str, writers: Iterable[str]) -> None:
-        self._store = store
-        self._names = " ".join(dict.fromkeys(writers)).encode()
+    def __init__(self, store: str, patience: float = PATIENCE) -> None:
+        from bb.ledger.files.lock import Lock  # noqa: PLC0415  (commands that read lock nothing)
+
+        path = os.path.join(store, FOLDER, LOCK)
+        if not os.path.exists(path):
+            disk.make_folder(os.path.join(store, FOLDER))
+            disk.make_empty(path)
+        self._lock = Lock(path, patience)
 
     def __enter__(self) -> None:
-        settle(self._store)
+        self._lock.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.__exit__()
+
+
+class Changing:
+    """`with Changing(store, writers):` notes that the journals of these writers change. If it IS QUICK, it does not wait
+    for the disk, and no earlier change was left half noted: the caller has called `settle` once, and after a power
+    failure it looks at all journals."""
+
+    def __init__(self, store: str, writers: Iterable[str], *, is_quick: bool = False) -> None:
+        self._store = store
+        self._names = " ".join(dict.fromkeys(writers)).encode()
+        self._is_quick = is_quick
+
+    def __enter__(self) -> None:
+        if not self._is_quick:
+            settle(self._store)
         path = _path(self._store)
         if mark_of(self._store).size > LARGEST:
             disk.replace(path, b"", durable=True)
         disk.make_folder(os.path.dirname(path))
-        _add(path, BEGUN, self._names)
+        _add(path, BEGUN, self._names, is_synced=not self._is_quick)
 
     def __exit__(self, *_: object) -> None:
         # Also after a failure: some of the journals may have changed.
-        _add(_path(self._store), CHANGED, self._names)
+        _add(_path(self._store), CHANGED, self._names, is_synced=not self._is_quick)
 
 
 def settle(store: str) -> None:
@@ -141,7 +165,7 @@ def _writers(octets: bytes, mark: bytes) -> Iterable[str]:
             yield from filter(ids.is_writer_id, words)
 
 
-def _add(path: str, mark: bytes, names: bytes) -> None:
+def _add(path: str, mark: bytes, names: bytes, *, is_synced: bool = True) -> None:
     entry = mark + b" " + names + END
     try:
         fd = disk.create(path, os.O_RDWR | os.O_APPEND)
@@ -150,7 +174,8 @@ def _add(path: str, mark: bytes, names: bytes) -> None:
             if size and _last_byte(fd, size) != b"\n":
                 entry = b"\n" + entry
             disk.write_all(fd, entry)
-            disk.sync_data(fd)
+            if is_synced:
+                disk.sync_data(fd)
         finally:
             os.close(fd)
     except OSError as error:

@@ -60,8 +60,8 @@ class Previous(Record):
 
 
 class Charter(Record):
-    """The repository a ledger belongs to, the formats needed to read and write it, its epoch, its arbiter, and the terms
-    of its fleet if it has one. Ledgers that were published by earlier versions name no arbiter."""
+    """The repository a ledger belongs to, the formats needed to read and write it, its epoch, its arbiter, and the
+    terms of its fleet if it has one. Ledgers that were published by earlier versions name no arbiter."""
 
     repo: str
     format: int = clone.FORMAT
@@ -99,6 +99,8 @@ class Charter(Record):
             numbers += [self.arbiter.turn, self.arbiter.generation + 1]
         if self.fleet:
             numbers += [self.fleet.first]
+            if any(type(level) is int and level < fleet_terms.FORMAT for level in numbers[:3]):
+                return False
         is_first = self.epoch == 1
         are_right = all(type(number) is int and 0 < number < HIGHEST for number in numbers)
         return clone.is_repo_id(self.repo) and are_right and is_first == (self.previous is None)

@@ -127,6 +127,11 @@ class Reading:
         except sqlite3.DatabaseError:
             return []
 
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
     def results(self) -> FleetResults | None:
         """The results as of now."""
         if self.ask("pragma user_version") != [(VERSION,)]:

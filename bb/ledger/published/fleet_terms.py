@@ -7,6 +7,7 @@ order. The push of the first charter with terms is the switch, and so is the pus
 from __future__ import annotations
 
 from bb.kernel import ids
+from bb.kernel.errors import Refused
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -17,6 +18,17 @@ FORMAT = 2  # of a ledger whose branch is, or was, such an archive
 RULE = 2  # of admission (`coordination/holdings/ordered_admission.py`); readers of another rule would disagree
 CARRIERS = ("postgres", "nats")
 INCARNATION_LENGTH = ids.INCARNATION_LENGTH
+
+FleetIsOn = Refused.declare(
+    "FLEET_IS_ON",
+    "A fleet's engine orders the lines of this ledger",
+    hint="`bb fleet status` shows the fleet; `bb fleet end` ends it",
+)
+NoFleet = Refused.declare(
+    "NO_FLEET",
+    "No fleet's engine orders the lines of this ledger",
+    hint="`bb sync` publishes them; to begin a fleet: `bb fleet begin --help`",
+)
 
 
 class FleetTerms(Record):

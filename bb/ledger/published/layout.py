@@ -1,7 +1,7 @@
 """The files of the published branch, and how to read them.
 
 bb.json   README.md   w/<2>/<writer>/<first n, 12 digits>.jsonl
-snap/<digest of the heads>/<part>.jsonl   archive/<number>.jsonl   settled.json
+snap/<digest of the heads>/<part>.jsonl   archive/<number>.jsonl   settled.json   order
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ PLACES = (BRANCH, HIDDEN)  # on a remote; a ledger is at one of them
 LOCAL = "refs/bb/ledger"
 README = "README.md"
 SETTLED = "settled.json"
+ORDER = "order"  # of the rows that the commit adds, while a fleet's engine orders the ledger (`order_file.py`)
 
 MOST_LINES, FULL = 256, 64 << 10  # a file with this many lines or bytes is full
 LARGEST = FULL + lines.MAX_LINE  # the largest possible file of lines

@@ -118,11 +118,12 @@ def read(store: str) -> Pins:
     except OSError:
         return Pins({})
     state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-    if _last.get(path, ((),))[0] != state:
-        saved = _read(path)  # perhaps newer than STATE: then the next call reads it again
+    last = _last.get(path)  # other threads may read pins too
+    if last is None or last[0] != state:
+        last = state, _read(path)  # perhaps newer than STATE: then the next call reads it again
         _last.clear()
-        _last[path] = state, saved
-    return _with_fleet(store, _last[path][1])
+        _last[path] = last
+    return _with_fleet(store, last[1])
 
 
 def _with_fleet(store: str, saved: Pins) -> Pins:
@@ -182,10 +183,13 @@ class _Reading:
         heads = SavedHeads(self._rows[heads], int(written["events"])) if type(heads) is int else heads_from(heads)
         blanked, charter = frozenset(written.get("blanked", ())), Charter.from_json(written["charter"])
         compacted = Compacted()
-        if about := written.get("compacted"):
-            archived = self._mapping(about["archived"], dict)
-            compacted = Compacted(**{**about, "archived": archived, "snapshots": tuple(about["snapshots"])})
-        return Tip(written["commit"], written["generation"], charter, heads, blanked, compacted)
+        if found := written.get("compacted"):
+            archived = self._mapping(found["archived"], dict)
+            compacted = Compacted(**{**found, "archived": archived, "snapshots": tuple(found["snapshots"])})
+        # Earlier versions did not count commits, but then there was no fleet, and generations were numbers of commits.
+        commits = int(written.get("commits", written["generation"] - compacted.generation))
+        about = (heads, blanked, compacted, commits, str(written.get("digest", "")))
+        return Tip(written["commit"], written["generation"], charter, *about)
 
     def _admitted(self, written: Any) -> Admitted:
         return Admitted(
@@ -239,6 +243,8 @@ class _Writing:
             "heads": self._mapping(tip.heads, _heads),
             **({"blanked": sorted(tip.blanked)} if tip.blanked else {}),
             **({"compacted": compacted} if about.snapshots else {}),
+            "commits": tip.commits,
+            **({"digest": tip.digest} if tip.digest else {}),
         }
 
     def _admitted(self, admitted: Admitted) -> dict[str, Any]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
+    from bb.ledger.published.order_file import ArchivedRow
 
 AT_LEAST, SHARE = 2000, 8  # a snapshot needs 2000 new lines, and an eighth of the lines that the last one covers
 # Or so many new commits, with such a share of those lines: readers without a clone read each commit after the snapshot,
@@ -70,6 +71,14 @@ class Tip(Record):
     heads: Mapping[str, Head]
     blanked: frozenset[str] = frozenset()  # events whose payload was removed after publication
     compacted: Compacted = Compacted()
+    commits: int = 0  # since the newest snapshot; without one, since the epoch began
+    digest: str = ""  # of the last row up to here, while a fleet's engine orders the ledger
+
+    @property
+    def place(self) -> int:
+        """The place of the last row that is archived here. The next row has the next place."""
+        fleet = self.charter.fleet
+        return max(self.generation, fleet.first - 1) if fleet else self.generation
 
     def has_archived(self, writer: str, n: int) -> bool:
         """Whether a line is only in earlier commits, and no longer in the tree."""
@@ -79,8 +88,7 @@ class Tip(Record):
     def is_due(self) -> bool:
         """Whether a snapshot is due: there are enough new lines to be worth its cost."""
         new, covered = self.events - self.compacted.covered, self.compacted.covered
-        commits = self.generation - self.compacted.generation
-        if any(commits > least and new >= max(covered // share, 1) for least, share in AFTER_COMMITS):
+        if any(self.commits > least and new >= max(covered // share, 1) for least, share in AFTER_COMMITS):
             return True
         return new >= max(AT_LEAST, covered // SHARE)
 
@@ -121,3 +129,6 @@ class Commit(Record):
     is_carried: bool = False  # it begins an epoch: the publication order of its lines was settled before
     arbiter: str = ""  # the address of the arbiter that its charter names; empty if it names none
     settled: Admitted | None = None  # the results that it takes over from the arbiter before
+    rows: tuple[ArchivedRow, ...] = ()  # of the engine's log, if a fleet's engine orders these lines. If the commit is
+    # carried, the last one before it
+    incarnation: str = ""  # of that engine

@@ -12,18 +12,20 @@ from bb.coordination.holdings.admission import Admitted
 from bb.kernel import ids
 from bb.ledger.git import git, program
 from bb.ledger.journal import line as lines
-from bb.ledger.published import bounds, differences, past_epochs
-from bb.ledger.published.arbiter import latest
+from bb.ledger.published import bounds, differences, order_file, past_epochs
 from bb.ledger.published.charter import CHARTER, LEAP, Charter, LedgerRewritten, NotALedger, charter_of
-from bb.ledger.published.layout import LARGEST, README, SETTLED, SMALL, Change, blob, path_of, segment_of
+from bb.ledger.published.layout import LARGEST, ORDER, README, SETTLED, SMALL, Change, blob, path_of, segment_of
 from bb.ledger.published.tip import Commit, Compacted, Head, Tip
-from bb.ledger.travel import archive
+from bb.ledger.travel import archive, charter_rules, numbering
 from bb.ledger.travel.archive import Compaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bb.ledger.published.charter import Previous
+    from bb.ledger.published.order_file import ArchivedRow
+    from bb.ledger.travel.numbering import Numbers
 
 MOST_KEPT = 16 << 20  # bytes of the files that grow
 
@@ -36,16 +38,18 @@ class History:
         self._known = known
         self._heads: dict[str, Head] = dict(known.heads) if known else {}
         self._charter = known.charter if known else None
-        self._generation = known.generation if known else 0
+        self._numbers = numbering.of(known)
         self._last = known.commit if known else ""
         self._blanked = set(known.blanked) if known else set()
         self._compacted = known.compacted if known else Compacted()
+        self._commits = known.commits if known else 0
         self._files: dict[str, bytes] = {}  # the contents of files that may grow; if one is not here, git has it
         self._room = MOST_KEPT  # bytes left for them
         self._allowance = bounds.Allowance()
         self.settled = Admitted()  # results of earlier epochs, if the commits include the start of this epoch
         self._taken_over: Admitted | None = None  # results that the current commit takes over from another arbiter
         self._may_take_over = False  # whether the current commit changes the charter
+        self._rows: tuple[ArchivedRow, ...] | None = None  # in the `order` of the current commit
 
     @property
     def tip(self) -> Tip:
@@ -53,7 +57,8 @@ class History:
         if self._charter is None:
             raise NotALedger
         heads, blanked = dict(self._heads), frozenset(self._blanked)
-        return Tip(self._last, self._generation, self._charter, heads, blanked, self._compacted)
+        totals = (self._charter, heads, blanked, self._compacted, self._commits)
+        return Tip(self._last, self._numbers.generation, *totals, self._numbers.digest)
 
     def upto(self, commit: str, progress: Callable[..., None] | None = None) -> Iterator[Commit]:
         """Every commit after the known tip up to COMMIT, oldest first. The first invalid commit is a refusal."""
@@ -119,7 +124,8 @@ class History:
         added: list[tuple[str, int, bytes]] = []
         blanked: list[str] = []
         compaction = Compaction(self._compacted, name, parent)
-        self._taken_over, self._may_take_over = None, False
+        self._taken_over, self._may_take_over, self._rows = None, False, None
+        earlier = self._charter
         for change in sorted(changes, key=lambda change: change.path):
             folder = change.path.partition("/")[0]
             if folder == "w" and not change.is_removal:
@@ -141,18 +147,36 @@ class History:
         if previous:
             blanked += _blank_ones(added)
             past_epochs.check(self.settled, added, previous.generation)
-        arbiter = self._charter.arbiter
+        arbiter, terms = self._charter.arbiter, self._charter.fleet
         if arbiter:
             self._take_over(arbiter.generation)
-        self._generation += 1
+        self._numbers = self._next_numbers(earlier, previous, added)
+        self._commits += 1
         if compaction:
-            heads = {writer: head.n for writer, head in self._heads.items()}
-            self._compacted = compaction.after(heads, self._generation)
+            self._compact(compaction, name)
         self._blanked.update(blanked)
         self._last = name
         address = arbiter.address if arbiter else ""
-        about = (previous is not None, address, self._taken_over)
-        return Commit(name, parent, self._generation, tuple(added), tuple(blanked), *about)
+        rows = (self._rows or (), terms.incarnation) if terms else ()
+        about = (previous is not None, address, self._taken_over, *rows)
+        return Commit(name, parent, self._numbers.generation, tuple(added), tuple(blanked), *about)
+
+    def _next_numbers(
+        self, earlier: Charter | None, previous: Previous | None, added: list[tuple[str, int, bytes]]
+    ) -> Numbers:
+        """The numbers of the current commit, which may begin an epoch after the PREVIOUS one."""
+        charter = self._charter
+        if charter is None:
+            raise NotALedger
+        if previous:
+            return numbering.of_epoch(charter, previous.generation, self._rows)
+        return numbering.after(self._numbers, earlier, charter, self._rows, added)
+
+    def _compact(self, compaction: Compaction, name: str) -> None:
+        heads = {writer: head.n for writer, head in self._heads.items()}
+        self._compacted = compaction.after(heads, self._numbers.generation)
+        if self._compacted.commit == name:
+            self._commits = 0
 
     def _read_lines(
         self, change: Change, objects: git.Conversation, added: list[tuple[str, int, bytes]], blanked: list[str]
@@ -205,13 +229,15 @@ class History:
         self._room += len(self._files.pop(path, b""))
 
     def _read_about(self, change: Change, objects: git.Conversation, *, is_root: bool) -> None:
-        """Read a file about the ledger itself: README, charter, or the results of earlier epochs."""
+        """Read a file about the ledger itself: README, charter, order, or the results of earlier epochs."""
         if change.path == README:
             blob(objects, change.new, SMALL)
         elif change.path == CHARTER:
             charter = charter_of(blob(objects, change.new, SMALL))
             self._read_charter(charter)
             self._may_take_over = not is_root or charter.previous is None
+        elif change.path == ORDER:
+            self._rows = order_file.read(blob(objects, change.new, order_file.LARGEST))
         elif change.path == SETTLED and is_root and self._charter and self._charter.previous:
             self.settled = past_epochs.read(blob(objects, change.new, past_epochs.LARGEST))
         elif change.path == SETTLED and self._may_take_over:
@@ -222,21 +248,22 @@ class History:
     def _take_over(self, generation: int) -> None:
         """If this commit takes over results, continue after the last GENERATION of the arbiter before, so that tokens
         only rise."""
-        settled = self._taken_over
+        settled, last = self._taken_over, self._numbers.generation
         if settled is None:
             return
-        if settled.latest > generation or generation - self._generation >= LEAP:
+        if self._charter and self._charter.fleet:
+            raise NotALedger("results are taken over although a fleet's engine orders the ledger")
+        if settled.latest > generation or generation - last >= LEAP:
             raise NotALedger(f"{SETTLED} names commits that do not exist")
-        self._generation = max(self._generation, generation)
+        self._numbers = numbering.Numbers(max(last, generation))
 
     def _read_charter(self, charter: Charter) -> None:
         earlier = self._charter
         if earlier is None:
-            self._generation = charter.previous.generation if charter.previous else 0
-        elif (charter.repo, charter.epoch, charter.previous) != (earlier.repo, earlier.epoch, earlier.previous):
-            raise LedgerRewritten(f"{CHARTER} names another ledger than before")
-        elif latest(charter.arbiter, earlier.arbiter) != charter.arbiter:
-            raise LedgerRewritten(f"{CHARTER} names an earlier arbiter than before")
+            self._numbers = numbering.Numbers(charter.previous.generation if charter.previous else 0)
+            charter_rules.must_be_within_reach(charter, self._numbers.generation)
+        else:
+            charter_rules.must_follow(earlier, charter, self._numbers.generation)
         self._charter = charter
 
 

@@ -18,7 +18,7 @@ from bb.ledger.published.pins import SnapshotVerdict
 from bb.ledger.published.tip import Compacted, Tip
 from bb.ledger.records.store import Store
 from bb.ledger.signing.keys import Key
-from bb.ledger.travel import admitted, archive, snapshot
+from bb.ledger.travel import admitted, archive, numbering, snapshot
 from bb.ledger.travel.archive import Archived
 from bb.ledger.travel.commit_writer import CommitWriter
 from bb.ledger.travel.snapshot import Place
@@ -72,14 +72,16 @@ def commit(
     """Make a commit on TIP with a snapshot of it in place of the earlier ones, archiving all files of lines. Returns
     the new tip, the verdict on the snapshot, the number of archived lines, and the results of publication order in the
     snapshot: RESULTS, without reservations that have ended."""
-    generation = tip.generation + 1
+    numbers = numbering.after(numbering.of(tip), tip.charter, tip.charter, None, ())
+    generation = numbers.generation
     at = Place(tip.commit, generation, results, tip.charter.arbiter)
     parts = snapshot.make(store, tip.last_lines, at, store.progress)
     taken_back = len(store.caught_up().hidden())
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
     entries = list(islice(_files_of_lines(store, tip), MOST_ARCHIVED))
-    message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\nBb-Generation: {generation}\n".encode()
-    writer = CommitWriter(store, message, tip.commit, now, key)
+    message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\n"
+    message += numbering.trailers(tip.charter, generation, 0)
+    writer = CommitWriter(store, message.encode(), tip.commit, now, key)
     for path in layout.files_below(store.place.common, tip.commit, "snap/"):
         writer.remove(path)
     for number, part in enumerate(parts, 1):
@@ -93,7 +95,7 @@ def commit(
     after = Compacted(archived, before.manifests + bool(entries), (name,), tip.events, new_commit, generation)
     lines = sum(entry.last - entry.first + 1 for entry in entries)
     return (
-        tip.replace(commit=new_commit, generation=generation, compacted=after),
+        tip.replace(commit=new_commit, generation=generation, compacted=after, commits=0, digest=numbers.digest),
         SnapshotVerdict(new_commit, taken_back, is_right=True, state=database.VERSION),
         lines,
         snapshot.settled_in(parts),

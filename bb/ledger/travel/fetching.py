@@ -5,11 +5,11 @@ Modules for verifying and importing are imported on demand, because most syncs o
 
 from __future__ import annotations
 
-import os
-
 from bb.coordination.records import signers
 from bb.kernel.errors import Conflict
 from bb.ledger.git import git
+from bb.ledger.journal import received
+from bb.ledger.published import fleet_results
 from bb.ledger.published.charter import LedgerRewritten, NotALedger, must_be_ours
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.records import creation, payload_removal, set_aside
@@ -129,6 +129,13 @@ class Fetching(SyncedRemote):
         """Import the commits that were FOUND, if there are any."""
         if not found.commits:
             return
+        if not fleet_results.has_joined(self.store.path):
+            self._import(found)
+            return
+        with received.Turn(self.store.path):  # the relay writes the same journals
+            self._import(found)
+
+    def _import(self, found: Sound) -> None:
         from bb.ledger.travel import importing  # noqa: PLC0415
         from bb.ledger.travel.arrivals import Arrivals  # noqa: PLC0415
 
@@ -177,19 +184,11 @@ class Fetching(SyncedRemote):
             self.signatures.read_again()
 
     def _leave_to_others(self, incoming: Sequence[Incoming]) -> None:
-        """Continue under a new writer if others have published lines under the id of ours, because we must not sign
-        lines that we did not record."""
-        from bb.ledger.journal import writers  # noqa: PLC0415  (a sync that only pushes imports nothing)
-        from bb.ledger.journal.writers import JOURNALS  # noqa: PLC0415
+        from bb.ledger.travel import importing  # noqa: PLC0415
 
-        journals = os.path.join(self.store.path, JOURNALS)
-        for change in incoming:
-            owner = writers.read_owner(journals, change.writer) if change.more and change.cut is None else None
-            if owner is not None and owner.retired is None:
-                writers.retire(journals, change.writer, "lines were published under its id from elsewhere", None)
-                if change.writer == self.store.writer:
-                    self.left_to = change.writer
-                    self.signatures.forget()
+        if self.store.writer in importing.leave_to_others(self.store, incoming):
+            self.left_to = self.store.writer
+            self.signatures.forget()
 
     def _published(self, but: str | None) -> dict[str, int]:
         """The number of each writer's last published line on all remotes. The remote BUT is left out, because its lines

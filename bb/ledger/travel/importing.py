@@ -16,7 +16,7 @@ from bb.kernel import ids
 from bb.kernel.errors import Conflict
 from bb.kernel.record import Record
 from bb.ledger.files import disk
-from bb.ledger.journal import kinds, received
+from bb.ledger.journal import kinds, received, writers
 from bb.ledger.journal import line as lines
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import BadLine
@@ -162,6 +162,20 @@ def _followed(raws: list[bytes], writer: str, link: Link) -> Link:
         except BadLine as error:
             raise NotALedger(f"line {link.n + 1} of writer {writer} is invalid: {error}") from None
     return link
+
+
+def leave_to_others(store: Store, incoming: Sequence[Incoming]) -> list[str]:
+    """Continue under a new writer if others have published lines under the id of one of ours, because we must not sign
+    lines that we did not record. Returns the writers that are left to others. Called before `write`: after a crash, our
+    writer must not continue foreign lines."""
+    journals = os.path.join(store.path, writers.JOURNALS)
+    left = []
+    for change in incoming:
+        owner = writers.read_owner(journals, change.writer) if change.more and change.cut is None else None
+        if owner is not None and owner.retired is None:
+            writers.retire(journals, change.writer, "lines were published under its id from elsewhere", None)
+            left.append(change.writer)
+    return left
 
 
 def write(store: Store, incoming: Sequence[Incoming]) -> None:

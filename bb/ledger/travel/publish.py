@@ -15,13 +15,14 @@ from bb.ledger.git import git
 from bb.ledger.index import counting
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import blanked
-from bb.ledger.published import past_epochs
+from bb.ledger.published import fleet_terms, order_file, past_epochs
 from bb.ledger.published.charter import CHARTER, Charter
-from bb.ledger.published.layout import LOCAL, README, SETTLED, is_full, path_of
+from bb.ledger.published.layout import LOCAL, ORDER, README, SETTLED, is_full, path_of
 from bb.ledger.published.tip import Head, Tip
 from bb.ledger.records import payload_removal
-from bb.ledger.travel import coverage
+from bb.ledger.travel import coverage, numbering
 from bb.ledger.travel.commit_writer import CommitWriter
+from bb.ledger.travel.numbering import Numbers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Epoch(Record):
 
     charter: Charter
     settled: bytes
+    last_row: bytes = b""  # of the fleet's engine, as in the file `order`, if one orders the ledger
 
 
 class Unpublished(Record):
@@ -71,9 +73,12 @@ class Unpublished(Record):
 
 
 def unpublished(store: Store, tip: Tip | None) -> Unpublished:
-    """The valid local lines that TIP does not have."""
-    index, more = store.caught_up(), coverage.compare(store, tip).more
+    """The valid local lines that TIP does not have. While a fleet's engine orders the lines, only withdrawals: lines go
+    to the engine first, and come to the branch as rows of its log (`row_archive.py`)."""
     blanks = tuple(payload_removal.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
+    if tip and tip.charter.fleet:
+        return Unpublished({}, 0, blanks)
+    index, more = store.caught_up(), coverage.compare(store, tip).more
     out = {writer: tip.last_line(writer) if tip else 0 for writer in more}
     count = sum(n - out[writer] for writer, n in more.items()) - counting.signatures_behind(index, more, out)
     return Unpublished(more, count, blanks)
@@ -106,20 +111,27 @@ def commit_aside(
     names: Arbiter | None = None,
     takes_over: Admitted | None = None,
     over: str | None = None,
+    charter: Charter | None = None,
 ) -> tuple[Tip, tuple[AddedLines, ...], WrittenCommit]:
     """The same, but the caller settles the local ref; and the lines that the commit adds. Its charter NAMES the
     arbiter, if one is given; the branch TAKES OVER results from the arbiter before. Its parent is OVER, if that is a
-    quarantined commit on top of TIP (`quarantine.py`)."""
+    quarantined commit on top of TIP (`quarantine.py`). A CHARTER replaces the one so far, if one is given."""
     before = tip.charter if tip else begins.charter if begins else Charter(store.clone.repo)
     before.may_write()
-    charter = before.replace(arbiter=names) if names else before
-    generation = _next_generation(tip, charter, takes_over)
+    if before.fleet and wanted.heads and not begins:
+        raise fleet_terms.FleetIsOn("a fleet's engine orders the lines, so they cannot be published without it")
+    charter = charter or before
+    charter = charter.replace(arbiter=names) if names else charter
+    numbers, commits = _numbers(tip, charter, takes_over, begins), tip.commits + 1 if tip else 1
     heads = dict(tip.heads) if tip else {}
     base = tip.commit if tip else None
-    message = _message(heads, wanted, generation, names, base if over else None).encode()
+    trailers = numbering.trailers(charter, numbers.generation, commits)
+    message = _message(heads, wanted, _said(before, charter, names), trailers, base if over else None).encode()
     writer = CommitWriter(store, message, over or base, now, key, base)
     settled = begins.settled if begins else None if takes_over is None else past_epochs.to_bytes(takes_over)
     _write_about(writer, charter if tip is None or charter != before else None, settled, is_first=tip is None)
+    if begins and begins.last_row:
+        writer.file(ORDER, begins.last_row)
     if tip and wanted.blanks:
         for path, journal, first in _with(store, tip, wanted.blanks):
             out = writer.published(path)
@@ -129,22 +141,20 @@ def commit_aside(
         heads[name], lines = _write_lines(writer, store, tip, name, last)
         added.append(lines)
     made = writer.finish_aside()
+    about = (numbers.generation, charter, heads)
     if tip:
         blanked = tip.blanked | set(wanted.blanks)
-        after = tip.replace(commit=made.commit, generation=generation, charter=charter, heads=heads, blanked=blanked)
+        after = Tip(made.commit, *about, blanked, tip.compacted, commits, numbers.digest)
     else:
         blanked = frozenset(payload_removal.redacted(store) if begins else ())
-        after = Tip(made.commit, generation, charter, heads, blanked)
+        after = Tip(made.commit, *about, blanked, commits=commits, digest=numbers.digest)
     return after, tuple(added), made
 
 
 def _write_lines(writer: CommitWriter, store: Store, tip: Tip | None, name: str, last: int) -> tuple[Head, AddedLines]:
     """Write the lines of the writer NAME up to LAST that are not on TIP. Returns how far it is published then, and the
     lines that were added."""
-    head = (tip.heads.get(name) if tip else None) or Head(0, 1)
-    is_in_tree = tip is not None and head.n > 0 and not tip.has_archived(name, head.n)
-    start = head.first if is_in_tree else head.n + 1
-    out = writer.published(path_of(name, start)) if is_in_tree else b""
+    head, start, out = _last_file(writer, tip, name)
     lines = list(islice(Journal(store.path, name).lines_from(start), last + 1 - start))
     lines[: head.n + 1 - start] = _kept(out, lines)
     added = b"".join(raw + b"\n" for raw in lines[head.n + 1 - start :])
@@ -157,10 +167,34 @@ def _write_lines(writer: CommitWriter, store: Store, tip: Tip | None, name: str,
     return after, (name, head.n + 1, added)
 
 
-def _next_generation(tip: Tip | None, charter: Charter, takes_over: Admitted | None) -> int:
-    """The number of the next commit. The numbers only rise, in the order of another arbiter too."""
-    last = tip.generation if tip else charter.previous.generation if charter.previous else 0
-    return 1 + (max(last, charter.arbiter.generation) if charter.arbiter and takes_over is not None else last)
+def append_lines(writer: CommitWriter, tip: Tip, name: str, octets: bytes) -> Head:
+    """Write the lines OCTETS after those of the writer NAME that are on TIP. Returns how far it is published then."""
+    head, start, out = _last_file(writer, tip, name)
+    lines, after = (out + octets).split(b"\n")[:-1], head
+    for first, content in _files(lines, start, head.n):
+        writer.file(path_of(name, first), content)
+        after = Head(start + len(lines) - 1, first)
+    return after
+
+
+def _last_file(writer: CommitWriter, tip: Tip | None, name: str) -> tuple[Head, int, bytes]:
+    """How far the writer NAME is published on TIP, and the file that its next lines go to: the number of the first
+    line, and the contents so far."""
+    head = (tip.heads.get(name) if tip else None) or Head(0, 1)
+    is_in_tree = tip is not None and head.n > 0 and not tip.has_archived(name, head.n)
+    start = head.first if is_in_tree else head.n + 1
+    return head, start, writer.published(path_of(name, start)) if is_in_tree else b""
+
+
+def _numbers(tip: Tip | None, charter: Charter, takes_over: Admitted | None, begins: Epoch | None) -> Numbers:
+    """The numbers of the next commit. They only rise, in the order of another arbiter too."""
+    if begins and charter.previous:
+        rows = order_file.read(begins.last_row) if begins.last_row else None
+        return numbering.of_epoch(charter, charter.previous.generation, rows)
+    before = numbering.of(tip)
+    if charter.arbiter and takes_over is not None:
+        before = Numbers(max(before.generation, charter.arbiter.generation))
+    return numbering.after(before, tip.charter if tip else None, charter, None, ())
 
 
 def _write_about(writer: CommitWriter, charter: Charter | None, settled: bytes | None, *, is_first: bool) -> None:
@@ -233,16 +267,20 @@ def _files(lines: Sequence[bytes], first: int, published: int) -> Iterator[tuple
     yield first, b"".join(raws)
 
 
-def _message(
-    heads: Mapping[str, Head], wanted: Unpublished, generation: int, names: Arbiter | None, continues: str | None
-) -> str:
-    """The commit's message: the first writers in the subject, all of them in trailers. A commit without lines NAMES the
-    arbiter. If the commit that it CONTINUES is not its parent, the message names it."""
+def _said(before: Charter, charter: Charter, names: Arbiter | None) -> str:
+    """What a commit without lines says in its subject: what it changes in the charter."""
+    if charter.fleet != before.fleet:
+        return f"a fleet begins at place {charter.fleet.first}" if charter.fleet else "the fleet has ended"
+    return f"the arbiter is {names.url}" if names and names.url.isprintable() else ""
+
+
+def _message(heads: Mapping[str, Head], wanted: Unpublished, said: str, trailers: str, continues: str | None) -> str:
+    """The commit's message: the first writers in the subject, all of them in trailers. If the commit that it CONTINUES
+    is not its parent, the message names it."""
     begins = {writer: heads[writer].n + 1 if writer in heads else 1 for writer in wanted.heads}
     ranges = [f"{writer} {begins[writer]}-{last}" for writer, last in wanted.heads.items()]
     some = ", ".join(ranges[:NAMED]) + (", ..." if len(ranges) > NAMED else "")
-    some = some or (f"the arbiter is {names.url}" if names and names.url.isprintable() else "")
-    trailers = [*(f"Bb-Lines: {lines}" for lines in ranges), f"Bb-Generation: {generation}"]
-    trailers += [f"Bb-Continues: {continues}"] if continues else []
-    what = ", ".join(filter(None, [f"{wanted.count} events", some, "after a quarantined commit" if continues else ""]))
-    return f"bb: {what} [skip ci]\n\n" + "\n".join(trailers) + "\n"
+    what = [f"{wanted.count} events", some or said, "after a quarantined commit" if continues else ""]
+    lines = "".join(f"Bb-Lines: {lines}\n" for lines in ranges)
+    trailers = lines + trailers + (f"Bb-Continues: {continues}\n" if continues else "")
+    return f"bb: {', '.join(filter(None, what))} [skip ci]\n\n{trailers}"

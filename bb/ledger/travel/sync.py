@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from bb.coordination.holdings.admission import Admitted
 from bb.ledger.git import program
+from bb.ledger.published import fleet_terms
 from bb.ledger.published.charter import must_be_ours
 from bb.ledger.published.layout import HIDDEN
 from bb.ledger.published.tip import Commit, Tip
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
+    from bb.ledger.travel.commit_writer import WrittenCommit
 
 MOST_LOOKED_AT = 300  # received journals; with more, only `bb doctor` and `bb ledger verify` look at each
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
@@ -128,10 +130,17 @@ class Sync(Fetching):
         self.remember(self.pin.replace(ref=ref))
 
     def wanted(self) -> publish.Unpublished:
-        """The lines to publish. Ours are signed first."""
+        """The lines to publish. Ours are signed first; those that go to a fleet's engine are signed when they go
+        there."""
         must_be_ours(self.store.clone.repo, self.signatures.known.policy.repo)
-        self.signatures.sign()
+        if not self.is_for_an_engine:
+            self.signatures.sign()
         return publish.unpublished(self.store, self.pin.tip)
+
+    @property
+    def is_for_an_engine(self) -> bool:
+        """Whether the branch is the archive of a fleet's engine, as far as this clone knows."""
+        return self.pin.tip is not None and self.pin.tip.charter.fleet is not None
 
     def _may_push_at_once(self) -> bool:
         tip = self.pin.tip
@@ -151,7 +160,7 @@ class Sync(Fetching):
             try:
                 self.push(pending)
             except remote.Moved as moved:
-                pause = self._look_later(moved, pause)
+                pause = self.look_later(moved, pause)
             except remote.unreachable():
                 # The push may have arrived, and only the answer was lost. A look tells, if the remote can be reached.
                 self.look()
@@ -165,7 +174,7 @@ class Sync(Fetching):
             else:
                 return
 
-    def _look_later(self, moved: remote.Moved, pause: float) -> float:
+    def look_later(self, moved: remote.Moved, pause: float) -> float:
         """Look after a random time, because another clone was faster. Returns the pause after the next attempt."""
         if self.left() <= pause:
             message = f"other clones were faster in {self._attempts} attempts"
@@ -179,35 +188,49 @@ class Sync(Fetching):
         return pause
 
     def push(
-        self, wanted: publish.Unpublished, names: Arbiter | None = None, takes_over: Admitted | None = None
+        self,
+        wanted: publish.Unpublished,
+        names: Arbiter | None = None,
+        takes_over: Admitted | None = None,
+        charter: Charter | None = None,
     ) -> Tip:
         """Publish the WANTED lines in one commit on the verified tip. Raises Moved if the branch has moved. To move the
-        arbiter, the commit NAMES the next one, or TAKES OVER the results of the one before. If the tip of the branch is
-        quarantined, the commit is on top of it."""
+        arbiter, the commit NAMES the next one, or TAKES OVER the results of the one before. A CHARTER replaces the one
+        so far. If the tip of the branch is quarantined, the commit is on top of it."""
+        before = self.pin.tip
+        if self.is_for_an_engine and not (wanted or charter or self.on_top_of):
+            raise fleet_terms.FleetIsOn(f"lines come to {self.name} only as rows of the engine's log")
+        about = (names or self._arbiter_to_name(), takes_over, self.on_top_of, charter)
+        tip, lines, made = publish.commit_aside(self.store, before, wanted, self.now, self.signatures.key, None, *about)
+        self.push_made(tip, Commit("", None, 0, lines, (), settled=takes_over), made)
+        self._went += wanted.count
+        return tip
+
+    def push_made(self, tip: Tip, content: Commit, made: WrittenCommit) -> None:
+        """Push the commit MADE on the verified tip, with this CONTENT, after which the branch is at TIP.
+
+        Raises Moved if the branch has moved.
+        """
         before = self.pin.tip
         expected = self.on_top_of or (before.commit if before else None)
-        about = (names or self._arbiter_to_name(), takes_over, self.on_top_of)
-        tip, lines, made = publish.commit_aside(self.store, before, wanted, self.now, self.signatures.key, None, *about)
         known: list[Pins] = []
 
         def prepare() -> None:
             made.begin_to_settle()
             at, parent = tip.charter.arbiter, before.commit if before else None
             address = at.address if at else ""
-            commit = Commit(tip.commit, parent, tip.generation, lines, (), False, address, takes_over)
+            commit = content.replace(id=tip.commit, parent=parent, generation=tip.generation, arbiter=address)
             known.append(self.pins_after(self.pin.replace(tip=tip), [commit], None if before else Admitted()))
 
         try:
             there = (tip.commit, expected, self.left(), self.pin.ref)
             remote.push(self.store.place, self.name, *there, prepare)
             self.on_top_of = None
-            self._went += wanted.count
             self.save(known[0])
         finally:
             made.settle()
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.mark_verified(self.store.place.common, self.name, tip.commit)
-        return tip
 
     def _arbiter_to_name(self) -> Arbiter | None:
         """The arbiter that the next commit names, if the charter there does not name it yet. A move is completed by
@@ -215,7 +238,7 @@ class Sync(Fetching):
         tip, named = self.pin.tip, self.pins.named
         if named is None and self.decides:
             named = arbitration.first(self.store.place, self.name, self.address)
-        is_said = tip is not None and tip.charter.arbiter == named
+        is_said = tip is not None and tip.charter.arbiter in (named, self.is_for_an_engine and tip.charter.arbiter)
         is_move = tip is not None and named is not None and named.turn > 1 and named.address == self.address
         return None if is_said or is_move else named
 

@@ -13,7 +13,12 @@ def tip(commits: int, lines: int, covered: int = 0) -> Tip:
     generation = 40 if covered else 0
     compacted = Compacted(covered=covered, generation=generation)
     return Tip(
-        "c" * 40, generation + commits, Charter("0fba2ae713d9"), {"w": Head(covered + lines, 1)}, compacted=compacted
+        "c" * 40,
+        generation + commits,
+        Charter("0fba2ae713d9"),
+        {"w": Head(covered + lines, 1)},
+        compacted=compacted,
+        commits=commits,
     )
 
 

@@ -1,0 +1,313 @@
+"""What a relay has sent, what the engine made of it, and what each ask waits for. No I/O: the caller tells what happened
+and what time it is, sends what `batch` says, and gives the answers that `due` finds.
+
+A line of a writer of this store goes through these states, and each of them is a number, because lines go in order:
+
+    recorded      it is in the journal
+    sent          it was given to the engine, perhaps by an earlier process: it may be there
+    acknowledged  the engine said that it is on its disk
+    placed        it is in a row that was read back and folded: what every other reader sees too
+
+Only placed lines are answered with a verdict. A line that may have been sent is never called unsent, also after a lost
+answer, a lost connection or a restart: its ask ends with GRANT_PENDING. The same lines are sent again until they are
+placed, which is harmless, because the engine takes them once.
+"""
+
+from __future__ import annotations
+
+from bb.kernel import ids
+from bb.kernel.errors import BbError, Busy, Usage
+from bb.kernel.record import Record
+from bb.ledger.carrier.door import EngineUnreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    Answer = dict[str, Any]
+
+PENDING = "GRANT_PENDING"  # the code of `ops/holdings/global_reservations.py`, which raises it in the command
+SOON = 1.5  # seconds until an ask is refused whose lines were not sent, while the engine does not answer
+LONGEST_PATIENCE = 3600.0
+MOST_EVENTS = 1000  # in one ask
+MOST_LINES = 400  # in one append
+SETTLE, FLUSH, FRESH, ARCHIVE = "settle", "flush", "fresh", "archive"
+
+FleetBehind = Busy.declare(
+    "FLEET_BEHIND",
+    "The engine did not answer within the time that was allowed",
+    hint="`bb fleet status` shows what is not sent or read yet; it goes on by itself",
+)
+RelayStopped = Busy.declare(
+    "RELAY_STOPPED", "The relay of this clone is ending", hint="ask again; `bb daemon start` starts it"
+)
+RelayRequest = Usage.declare("RELAY_REQUEST", "The relay does not understand the request")
+
+
+class Batch(Record):
+    """Lines to send in one append: those of WRITER from FIRST to LAST."""
+
+    writer: str
+    first: int
+    last: int
+
+
+class Ask:
+    """A request that waits. LINES are the last lines that it is about, of each writer. The PLACE that must be read, once
+    it is known."""
+
+    __slots__ = ("answer", "deadline", "events", "kind", "lines", "made_at", "place", "since")
+
+    def __init__(self, request: Mapping[str, Any], answer: Callable[[Answer], None], now: float) -> None:
+        kind, patience, events = request.get("ask"), request.get("patience", 10.0), request.get("events", ())
+        if kind not in (SETTLE, FLUSH, FRESH, ARCHIVE):
+            raise RelayRequest(f"the relay does not know the request {str(kind)[:40]!r}")
+        if type(patience) not in (int, float) or not 0 <= patience <= LONGEST_PATIENCE:
+            raise RelayRequest("`patience` is a number of seconds, at most an hour")
+        if not isinstance(events, list | tuple) or len(events) > MOST_EVENTS or not all(map(_is_event, events)):
+            raise RelayRequest(f"`events` is a list of at most {MOST_EVENTS} ids of events")
+        if kind == SETTLE and not events:
+            raise RelayRequest("`settle` needs the ids of events")
+        self.kind: str = kind
+        self.answer = answer
+        self.made_at, self.deadline = now, now + patience
+        self.events: Sequence[str] = tuple(dict.fromkeys(events))
+        self.lines: dict[str, int] = {}
+        self.place: int | None = None
+        self.since = 0  # what was placed or imported when it was asked
+
+    def needs(self, writer: str, n: int) -> None:
+        """The ask is about the lines of WRITER up to N."""
+        self.lines[writer] = max(n, self.lines.get(writer, 0))
+
+
+def _is_event(text: object) -> bool:
+    return type(text) is str and ids.is_event_id(text)
+
+
+class Outbox:
+    """The lines of the writers of this store, and the asks. VERDICT tells what became of an event whose line is placed,
+    as the fold has it."""
+
+    def __init__(self, verdict: Callable[[str], Answer]) -> None:
+        self._verdict = verdict
+        self.recorded: dict[str, int] = {}
+        self.sent: dict[str, int] = {}
+        self.acknowledged: dict[str, int] = {}
+        self.placed: dict[str, int] = {}
+        self.left: dict[str, str] = {}  # writers that send nothing any more, and why
+        self.denied: dict[str, BbError] = {}  # writers that the engine refuses, for now
+        self.place = self.imported = self.archived = 0
+        self.acknowledged_place = 0  # the highest place that the engine has told of
+        self.is_connected = False
+        self.silent_since: float | None = None  # when the engine was asked something that it has not answered yet
+        self.trouble: BbError | None = None  # why the last connection failed
+        self.stop: BbError | None = None  # why there are no verdicts at all
+        self.asks: list[Ask] = []
+        self.was_told = False  # whether anything was told since `due` was last called
+
+    # -- what happened
+
+    def begin(self, placed: Mapping[str, int], recorded: Mapping[str, int], place: int) -> None:
+        """A log of the engine is read from PLACE on. The lines of each writer up to PLACED are in it or were published
+        before. All others may have been sent by an earlier process."""
+        self.placed, self.acknowledged = dict(placed), {}
+        self.recorded = dict(recorded)
+        self.sent = dict(recorded)
+        self.denied.clear()
+        self.place = self.imported = place
+        self.acknowledged_place = 0
+        self.was_told = True
+
+    def has_recorded(self, writer: str, n: int) -> None:
+        """The lines of WRITER up to N are in its journal."""
+        self.recorded[writer] = n
+
+    def batch(self) -> Batch | None:
+        """The next lines to send; None if none wait."""
+        for writer, n in self.recorded.items():
+            if writer in self.left or writer in self.denied:
+                continue
+            done = max(self.placed.get(writer, 0), self.acknowledged.get(writer, 0))
+            if n > done:
+                return Batch(writer, done + 1, min(n, done + MOST_LINES))
+        return None
+
+    def sends(self, batch: Batch) -> None:
+        """The BATCH is about to be given to the engine."""
+        self.sent[batch.writer] = max(batch.last, self.sent.get(batch.writer, 0))
+
+    def was_acknowledged(self, batch: Batch, place: int) -> None:
+        """The engine has the lines on its disk, the last one in the row at PLACE."""
+        self.acknowledged[batch.writer] = max(batch.last, self.acknowledged.get(batch.writer, 0))
+        self.acknowledged_place = max(place, self.acknowledged_place)
+
+    def expects(self, writer: str, n: int) -> None:
+        """The engine has the lines of WRITER before N, whoever sent them."""
+        self.acknowledged[writer] = max(n - 1, self.acknowledged.get(writer, 0))
+        self.sent[writer] = max(n - 1, self.sent.get(writer, 0))
+
+    def lost_connection(self, trouble: BbError) -> None:
+        """The connection is lost, or could not be made. What was sent stays uncertain."""
+        self.is_connected, self.trouble = False, trouble
+        self.was_told = True
+
+    def leaves(self, writer: str, reason: str) -> None:
+        """WRITER is retired: its lines that are not placed are recorded again under another one."""
+        self.left[writer] = reason
+        self.was_told = True
+
+    def has_folded(self, place: int, placed: Mapping[str, int]) -> None:
+        """The rows up to PLACE are folded, with the lines of writers up to PLACED."""
+        self.place = place
+        for writer, n in placed.items():
+            self.placed[writer] = max(n, self.placed.get(writer, 0))
+        self.was_told = True
+
+    def has_read_everything(self, asked_at: float) -> None:
+        """At ASKED_AT or later, the engine had no row after the current place."""
+        for ask in self.asks:
+            if ask.place is None and ask.kind in (FRESH, ARCHIVE) and ask.made_at <= asked_at:
+                ask.place = self.place
+                self.was_told = True
+
+    # -- what waits
+
+    @property
+    def unsent(self) -> int:
+        """The number of lines that are not placed yet."""
+        return sum(
+            max(n - self.placed.get(writer, 0), 0) for writer, n in self.recorded.items() if writer not in self.left
+        )
+
+    @property
+    def waits_for_reading(self) -> bool:
+        """Whether an ask wants to know what the engine has now."""
+        return any(ask.place is None and ask.kind in (FRESH, ARCHIVE) for ask in self.asks)
+
+    @property
+    def waits_for_import(self) -> bool:
+        """Whether an ask waits for lines to be in the journals."""
+        return any(ask.place is not None and ask.place > self.imported for ask in self.asks if ask.kind == FRESH)
+
+    @property
+    def waits_for_archive(self) -> bool:
+        return any(ask.place is not None and ask.place > self.archived for ask in self.asks if ask.kind == ARCHIVE)
+
+    def add(self, ask: Ask) -> None:
+        """Let ASK wait. What is recorded must be known by now."""
+        if ask.kind == SETTLE:
+            for event in ask.events:
+                ask.needs(*ids.split_event_id(event))
+        elif ask.kind == FLUSH:
+            ask.lines = {writer: n for writer, n in self.recorded.items() if n > self.placed.get(writer, 0)}
+            ask.since = sum(n - self.placed.get(writer, 0) for writer, n in ask.lines.items())
+        self.asks.append(ask)
+        self.was_told = True
+
+    def next_deadline(self) -> float:
+        """When `due` must be called next, if nothing happens before."""
+        due = [ask.deadline for ask in self.asks]
+        if self._is_silent:
+            due += [max(ask.made_at, self._silent_from) + SOON for ask in self.asks if not self._may_be_sent(ask)]
+        return min(due, default=float("inf"))
+
+    @property
+    def _is_silent(self) -> bool:
+        return not self.is_connected or self.silent_since is not None
+
+    @property
+    def _silent_from(self) -> float:
+        return self.silent_since if self.is_connected and self.silent_since is not None else float("-inf")
+
+    def due(self, now: float) -> list[tuple[Ask, Answer]]:
+        """The asks that can be answered now, or must be, with their answers. They wait no more."""
+        self.was_told = False
+        found = [(ask, answer) for ask in self.asks if (answer := self._answer(ask, now)) is not None]
+        if found:
+            answered = {id(ask) for ask, _ in found}
+            self.asks = [ask for ask in self.asks if id(ask) not in answered]
+        return found
+
+    def end(self, refusal: BbError) -> list[tuple[Ask, Answer]]:
+        """The answers when the relay ends. Lines that may have been sent are pending."""
+        asks, self.asks = self.asks, []
+        return [(ask, pending(refusal.message) if self._may_be_sent(ask) else refused(refusal)) for ask in asks]
+
+    def _answer(self, ask: Ask, now: float) -> Answer | None:
+        if self.stop is not None:
+            return refused(self.stop)
+        if (done := self._done(ask)) is not None:
+            return {"ok": True, "result": done}
+        if denied := next((self.denied[writer] for writer in ask.lines if writer in self.denied), None):
+            return refused(denied)
+        is_late = now >= ask.deadline
+        if self._may_be_sent(ask):
+            return pending(self._why()) if is_late else None
+        if self._is_silent and now >= max(ask.made_at, self._silent_from) + SOON:
+            return refused(self._unreachable())
+        return refused(FleetBehind() if self.is_connected else self._unreachable()) if is_late else None
+
+    def _unreachable(self) -> BbError:
+        """A refusal that says why the engine cannot be reached."""
+        if self.trouble is not None and not self.is_connected:
+            return self.trouble
+        return EngineUnreachable("the engine of the fleet does not answer")
+
+    def _why(self) -> str:
+        if self.is_connected:
+            return "the lines were sent, and the engine has not answered yet"
+        return "the lines may have been sent, and the engine cannot be reached"
+
+    def _may_be_sent(self, ask: Ask) -> bool:
+        """Whether the engine may have any of the lines that an ask for a verdict is about, and we do not know it."""
+        if ask.kind != SETTLE:
+            return False
+        for event in ask.events:
+            writer, n = ids.split_event_id(event)
+            if self.placed.get(writer, 0) < n <= self.sent.get(writer, 0) and writer not in self.left:
+                return True
+        return False
+
+    def _done(self, ask: Ask) -> dict[str, Any] | None:
+        """The result of an ask, if it has one."""
+        about = {"place": self.place, "imported": self.imported}
+        if ask.kind == SETTLE:
+            verdicts = dict(self._verdicts(ask))
+            return about | {"events": verdicts} if len(verdicts) == len(ask.events) else None
+        if ask.kind == FLUSH:
+            is_placed = all(
+                n <= self.placed.get(writer, 0) for writer, n in ask.lines.items() if writer not in self.left
+            )
+            return about | {"sent": ask.since} if is_placed else None
+        if ask.place is None:
+            return None
+        if ask.kind == FRESH:
+            return about | {"came": max(self.imported - ask.since, 0)} if self.imported >= ask.place else None
+        return about | {"archived": self.archived} if self.archived >= ask.place else None
+
+    def _verdicts(self, ask: Ask) -> Iterator[tuple[str, Answer]]:
+        for event in ask.events:
+            writer, n = ids.split_event_id(event)
+            if self.placed.get(writer, 0) >= n:
+                yield event, self._verdict(event)
+            elif writer in self.left:
+                yield event, {"state": "void", "reason": self.left[writer]}
+            elif n > self.recorded.get(writer, 0):
+                yield event, {"state": "void", "reason": "this clone has not recorded such a line"}
+
+
+def pending(why: str) -> Answer:
+    """The answer about lines that may have been sent."""
+    message = f"it is not known yet whether the reservation is admitted in every clone: {why}"
+    hint = "ask again: `bb sync` settles it; the reservation stays recorded until then"
+    return {"ok": False, "error": {"code": PENDING, "message": message, "exit_status": Busy.exit_status, "hint": hint}}
+
+
+def refused(error: BbError) -> Answer:
+    """The answer that carries a refusal."""
+    about: dict[str, Any] = {"code": error.code, "message": error.message, "exit_status": error.exit_status}
+    about |= {"hint": error.hint} if error.hint else {}
+    about |= {"details": error.details} if error.details else {}
+    return {"ok": False, "error": about}

@@ -1,0 +1,246 @@
+"""Writes `fleet/results.sqlite`, which `published/fleet_results.py` reads. Only the relay of a clone does.
+
+The file is a cache of the fold: a delta is saved after each batch of rows, in one transaction. It may lag behind the
+disk's truth after a power failure, never be ahead of itself: SQLite syncs its log before it moves pages into the file.
+A file that is lost, damaged or of another version is made anew from the state in memory or from the archive.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.coordination.holdings import admission
+from bb.coordination.holdings.admission import Admitted
+from bb.kernel import json_text
+from bb.ledger.files import disk
+from bb.ledger.files.sqlite import sqlite3
+from bb.ledger.fleet.row_fold import Base
+from bb.ledger.journal.line import Link
+from bb.ledger.published import fleet_results
+from bb.ledger.published.fleet_results import ALL, COUNTED, VERSION, Reading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from bb.ledger.fleet.row_fold import Delta, FoldedRow, RowFold
+
+TABLES = """
+create table about (name text primary key, value text) without rowid;
+create table writer (writer text primary key, n integer, lamport integer, head text) without rowid;
+create table published (writer text primary key, n integer) without rowid;
+create table flawed (place integer primary key, writer text, first integer, lines integer, reason text);
+"""
+RESULTS = """
+create table {0}_grant (key text primary key, value text, is_open integer) without rowid;
+create index {0}_open on {0}_grant (is_open) where is_open;
+create table {0}_generation (key text primary key, value integer) without rowid;
+create table {0}_name (key text primary key, value text) without rowid;
+"""
+REST = ("", "-wal", "-shm", "-journal")
+
+
+class Saved(Base):
+    """The saved state, and the place up to which the lines are in the journals."""
+
+    imported: int = 0
+    repo: str = ""
+    law: str = ""
+
+
+class ResultsFile:
+    """The file of one store."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+        self._path = fleet_results.path_of(store)
+        self._connection: sqlite3.Connection | None = None
+        self._inode = 0
+
+    def load(self) -> Saved | None:
+        """The saved state, read whole; None if there is none that can be used."""
+        if not os.path.exists(self._path):
+            return None
+        reading = Reading(self._path)
+        try:
+            found = reading.results()
+            known = dict(reading.ask("select name, value from about")) if found else {}
+            if found is None or not known.get("is_whole"):
+                return None
+            counted = None if found.counted is None else _whole(found.counted)
+            about = found.incarnation, found.place, found.digest, _whole(found.admitted), counted
+            return Saved(*about, found.imported, known.get("repo", ""), known.get("law", ""))
+        except (ValueError, TypeError, KeyError):
+            return None
+        finally:
+            reading.close()
+
+    def link(self, writer: str) -> Link | None:
+        """The link of the last line of WRITER in a row that counts; None if none of its rows were folded."""
+        found = self._open().execute("select n, lamport, head from writer where writer = ?", (writer,)).fetchone()
+        return Link(*found) if found else None
+
+    def published(self, writer: str) -> int:
+        """The number of the last published line of WRITER where the fold began; 0 if there was none."""
+        found = self._open().execute("select n from published where writer = ?", (writer,)).fetchone()
+        return int(found[0]) if found else 0
+
+    def heads(self) -> dict[str, int]:
+        """The number of the last line that counts, of each writer with a row."""
+        return dict(self._open().execute("select writer, n from writer").fetchall())
+
+    def flawed_places(self) -> set[int]:
+        """The places of all rows that do not count."""
+        return {place for (place,) in self._open().execute("select place from flawed")}
+
+    def flaws(self, most: int = 20) -> list[tuple[int, str, int, int, str]]:
+        """The newest rows that do not count: place, writer, first line, number of lines, reason."""
+        query = "select place, writer, first, lines, reason from flawed order by place desc limit ?"
+        return self._open().execute(query, (most,)).fetchall()
+
+    def is_in_place(self) -> bool:
+        """Whether the file that was opened is still there under its name."""
+        try:
+            return self._connection is not None and os.stat(self._path).st_ino == self._inode
+        except OSError:
+            return False
+
+    def make(
+        self,
+        base: Base,
+        about: Mapping[str, object],
+        published: Iterable[tuple[str, int]],
+        links: Mapping[str, Link],
+    ) -> None:
+        """Make the file anew, with the whole state BASE, where each writer had so many PUBLISHED lines."""
+        self.close()
+        disk.make_folder(fleet_results.folder_of(self._store))
+        for rest in REST:
+            disk.remove_if_there(self._path + rest)
+        connection = self._open()
+        with _Changes(connection):
+            self._fill(connection, ALL, base.admitted)
+            self._fill(connection, COUNTED, base.counted or Admitted())
+            connection.executemany("insert into published values (?, ?)", published)
+            connection.executemany("insert into writer values (?, ?, ?, ?)", _link_rows(links))
+            self._note(connection, incarnation=base.incarnation, place=base.place, digest=base.digest)
+            self._note(connection, **about, is_whole=1)
+
+    def save(self, fold: RowFold, imported: int, heard_at: int) -> None:
+        """Save what has changed in FOLD since the last time."""
+        connection = self._open()
+        with _Changes(connection):
+            self._change(connection, ALL, fold.changed)
+            self._change(connection, COUNTED, fold.changed_counted)
+            if fold.moved:
+                connection.executemany("insert or replace into writer values (?, ?, ?, ?)", _link_rows(fold.moved))
+            if fold.flawed:
+                connection.executemany("insert or replace into flawed values (?, ?, ?, ?, ?)", map(_flaw, fold.flawed))
+            self._note(connection, place=fold.place, digest=fold.digest, imported=imported, heard_at=heard_at)
+        fold.saved()
+
+    def note(self, **about: object) -> None:
+        """Save only these numbers or texts."""
+        connection = self._open()
+        with _Changes(connection):
+            self._note(connection, **about)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            disk.make_folder(fleet_results.folder_of(self._store))
+            try:
+                self._connection = self._opened()
+            except sqlite3.DatabaseError:
+                for rest in REST:
+                    disk.remove_if_there(self._path + rest)
+                self._connection = self._opened()
+            self._inode = os.stat(self._path).st_ino
+        return self._connection
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=fleet_results.PATIENCE, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if connection.execute("pragma user_version").fetchone() != (VERSION,):
+                connection.execute("pragma journal_mode = wal")
+                with _Changes(connection):
+                    for (table,) in connection.execute(
+                        "select name from sqlite_master where type = 'table'"
+                    ).fetchall():
+                        connection.execute(f"drop table {table}")
+                    for statement in (TABLES + RESULTS.format(ALL) + RESULTS.format(COUNTED)).split(";"):
+                        connection.execute(statement)
+                    connection.execute(f"pragma user_version = {VERSION}")
+            connection.execute("pragma synchronous = normal")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _fill(self, connection: sqlite3.Connection, which: str, state: Admitted) -> None:
+        connection.executemany(f"insert into {which}_grant values (?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
+        connection.executemany(f"insert into {which}_generation values (?, ?)", state.generations.items())  # noqa: S608
+        connection.executemany(f"insert into {which}_name values (?, ?)", _name_rows(state.names))  # noqa: S608
+
+    def _change(self, connection: sqlite3.Connection, which: str, delta: Delta) -> None:
+        if not delta:
+            return
+        replace = "insert or replace into"
+        if delta.grants:
+            connection.executemany(f"{replace} {which}_grant values (?, ?, ?)", _grant_rows(delta.grants))
+        if delta.generations:
+            connection.executemany(f"{replace} {which}_generation values (?, ?)", delta.generations.items())
+        if delta.names:
+            kept = {name: events for name, events in delta.names.items() if events}
+            gone = [(name,) for name, events in delta.names.items() if not events]
+            connection.executemany(f"{replace} {which}_name values (?, ?)", _name_rows(kept))
+            connection.executemany(f"delete from {which}_name where key = ?", gone)  # noqa: S608
+
+    def _note(self, connection: sqlite3.Connection, **about: object) -> None:
+        connection.executemany("insert or replace into about values (?, ?)", [(k, str(v)) for k, v in about.items()])
+
+
+class _Changes:
+    """A transaction: commits at the end, or rolls back."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("begin immediate")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._connection.execute("commit")
+        finally:  # on a full disk, the commit itself may fail
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
+
+
+def _whole(state: Admitted) -> Admitted:
+    return Admitted(dict(state.grants.items()), dict(state.generations.items()), dict(state.names.items()))
+
+
+def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]:
+    return [(writer, link.n, link.lamport, link.head_digest) for writer, link in links.items()]
+
+
+def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int]]:
+    for name, written in admission.grants_as_json(grants).items():
+        yield name, json_text.dumps(written), int(grants[name].ended is None)
+
+
+def _name_rows(names: Mapping[str, Iterable[str]]) -> Iterable[tuple[str, str]]:
+    return [(name, json_text.dumps(list(events))) for name, events in names.items()]
+
+
+def _flaw(folded: FoldedRow) -> tuple[int, str, int, int, str]:
+    row = folded.row
+    return row.place, row.writer, row.first, row.octets.count(b"\n"), folded.flaw
