@@ -189,6 +189,18 @@ def lines_of(rows: Sequence[Row], writer: str) -> list[bytes]:
     return lines
 
 
+def must_have(rows: Sequence[Row], said: dict[str, list[dict[str, int]]], number: int) -> None:
+    """ROWS must have what each writer was told, once, where it was told. Each has appended a NUMBER of batches."""
+    at = {row.place: row for row in rows}
+    for writer, results in said.items():
+        assert len(results) == number
+        assert len(lines_of(rows, writer)) == sum(each["lines"] for each in results), "each line once"
+        for each in results:
+            row = at[each["place"]]
+            assert row.writer == writer
+            assert row.first <= each["first"] + each["lines"] - 1 <= row.last
+
+
 @contextlib.contextmanager
 def appending(engine: Engine, writers: Sequence[str], **how: Any) -> Iterator[list[Appender]]:
     """A process for each of the WRITERS, which appends as `appending.py` says."""
