@@ -133,6 +133,12 @@ class Postgres:
             return [pid, *map(int, children.read_text().split())]
         return [pid]
 
+    def change(self, **settings: str) -> None:
+        """Change settings of the server while it runs. It reads them soon afterwards."""
+        self._settings.update(settings)
+        self._write_settings()
+        self.sql("select pg_reload_conf()")
+
     def freeze(self) -> None:
         """Let every process of the server stand still: it takes connections, and answers nothing."""
         self._signal(signal.SIGSTOP)
@@ -171,6 +177,12 @@ class Postgres:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
+
+    def own_file(self, path: Path) -> None:
+        """Give a file to the user that runs the server, which alone may read it."""
+        path.chmod(0o600)
+        if os.geteuid() == 0:
+            shutil.chown(path, "postgres", "postgres")
 
     def run(self, program: str, *words: str | Path) -> str:
         """What a program of PostgreSQL prints."""
@@ -224,7 +236,7 @@ def postgres(
     need_postgres()
     if under is None and os.access(MEMORY, os.W_OK):
         under = MEMORY
-    folder = Path(tempfile.mkdtemp(prefix="bb-tests-pg-", dir=under))
+    folder = Path(tempfile.mkdtemp(prefix="bb-engine-", dir=under))
     cluster = Postgres(folder, settings, hba)
     try:
         cluster.make()
