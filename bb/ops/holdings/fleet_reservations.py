@@ -55,7 +55,7 @@ IS_SETTLED = (
     "`bb release` withdraws the request"
 )
 # The outcome of a settlement is not known after these.
-UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code, "RELAY_STOPPED"])
+UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code])
 # After these nothing is reserved, and --fallback local reserves in this clone only.
 NOBODY_DECIDES = frozenset(
     [
