@@ -78,6 +78,8 @@ def joined(found: Foreign) -> Iterator[str]:
     """A clone that has joined its fleet, or would."""
     yield f"Engine: {_engine(found['engine'])}"
     yield f"Its log ends at place {found['head']}; the archive on {found['remote']} at {found['archived']}"
+    if found["visible_to"]:
+        yield f"What is recorded in this clone is visible to {sentence(found['visible_to'])}, now and later"
     if found["durable"] == False and not found["durable"].is_none:  # noqa: E712  (null means unknown)
         yield "A power failure of the engine can lose acknowledged lines: `bb fleet status` shows the setting"
     for note in found["notes"]:
@@ -94,7 +96,8 @@ def status(found: Foreign) -> Iterator[str]:
     """The state of a fleet."""
     terms = found["terms"]
     if not terms:
-        yield "This ledger has no fleet. The person begins one with `bb fleet begin ENGINE`: docs/fleet.md"
+        yield "This ledger has no fleet, as far as this clone has fetched: `bb sync --pull` fetches"
+        yield "The person begins a fleet with `bb fleet begin ENGINE`: docs/fleet.md"
         return
     yield STATES.get(str(found["state"]), str(found["state"]))
     if found["message"]:
@@ -133,11 +136,17 @@ def _health(found: Foreign) -> Iterator[str]:
     if health := found["health"]:
         durable = health.get("durable")
         word = "durable" if durable.is_true else "NOT durable: a power failure can lose acknowledged lines"
-        others = ", ".join(f"{name}={value}" for name, value in health.items() if name != "durable")
-        yield f"Engine is {word} ({others})" if others else f"Engine is {word}"
+        others = ", ".join(f"{name} {value}" for name, value in health.items() if _is_told(str(name), value))
+        yield f"The engine is {word}: {others}" if others else f"The engine is {word}"
     skew = found["clock_skew_seconds"]
     if not skew.is_none and abs(_number(skew)) >= 1:
         yield f"The clock of this machine differs from the engine's by {abs(_number(skew)):.0f} s, which is harmless"
+
+
+def _is_told(name: str, value: Foreign) -> bool:
+    """Whether a setting of the engine is worth a word. The others are usual, or shown elsewhere."""
+    is_usual = name == "primary" and value.is_true
+    return name not in ("durable", "now") and not is_usual and (bool(value) or value.is_truth)
 
 
 def _number(value: Foreign) -> float:

@@ -6,6 +6,7 @@ library: `.pgpass`, a service file or a client certificate for PostgreSQL, a cre
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 from bb.kernel.errors import Refused, Usage
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 POSTGRES, NATS = "postgres", "nats"
 SHOWN = 80  # characters of an address in a refusal
+PATHS = ("creds", "ca", "cert", "key")  # in an address of NATS; the daemon has another directory
 NATS_SCHEMES = ("nats://", "tls://")
 EXTRAS = {POSTGRES: "fleet", NATS: "nats"}  # of the package
 
@@ -48,15 +50,24 @@ def parse(text: str, env: Mapping[str, str]) -> EngineAddress:
     connects later, has another environment."""
     text = text.strip()
     if text.startswith(NATS_SCHEMES):
-        from bb.ledger.fleet import nats_address  # noqa: PLC0415  (one engine of two is used)
-
-        return EngineAddress(NATS, nats_address.checked(text))
+        return EngineAddress(NATS, _nats(text, env))
     if not text and not any(env.get(name) for name in ("PGSERVICE", "PGHOST", "PGHOSTADDR")):
         raise NoEngine()
     if text and "=" not in text and not text.startswith(("postgres://", "postgresql://")):
         raise InvalidEngine(f"{harmless(text[:SHOWN])!r} is not the address of an engine")
     postgres_address = _library("bb.ledger.fleet.postgres_address", POSTGRES)
     return EngineAddress(POSTGRES, postgres_address.complete(text, env))
+
+
+def _nats(text: str, env: Mapping[str, str]) -> str:
+    """The address of NATS servers, with the places of credentials that the environment names."""
+    from bb.ledger.carrier.nats_address import NatsAddress  # noqa: PLC0415  (one engine of two is used)
+
+    found = NatsAddress.parse(text)
+    named = {"creds": os.path.abspath(creds)} if (creds := env.get("NATS_CREDS")) else {}
+    named |= {"context": context} if (context := env.get("NATS_CONTEXT")) else {}
+    options = {name: os.path.abspath(value) if name in PATHS else value for name, value in found.options.items()}
+    return found.replace(options={**named, **options}).text
 
 
 def open_carrier(engine: EngineAddress, repo: str, terms: FleetTerms) -> Carrier:

@@ -208,11 +208,10 @@ class Outbox:
 
     def next_deadline(self) -> float:
         """When `due` must be called next, if nothing happens before."""
-        if not self.asks:
-            return float("inf")
-        soon = min(max(ask.made_at, self._silent_from) + SOON for ask in self.asks)
-        deadline = min(ask.deadline for ask in self.asks)
-        return min(deadline, soon) if self._is_silent else deadline
+        due = [ask.deadline for ask in self.asks]
+        if self._is_silent:
+            due += [max(ask.made_at, self._silent_from) + SOON for ask in self.asks if not self._may_be_sent(ask)]
+        return min(due, default=float("inf"))
 
     @property
     def _is_silent(self) -> bool:
@@ -295,7 +294,7 @@ class Outbox:
                 yield event, self._verdict(event)
             elif writer in self.left:
                 yield event, {"state": "void", "reason": self.left[writer]}
-            elif n > self.recorded.get(writer, 0) and ask.made_at < float("inf"):
+            elif n > self.recorded.get(writer, 0):
                 yield event, {"state": "void", "reason": "this clone has not recorded such a line"}
 
 

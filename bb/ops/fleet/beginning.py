@@ -134,8 +134,8 @@ class _Beginning:
         else:
             waiting = counted(publish.unpublished(store, tip).count, "event")
             steps = [f"publish {waiting} on {name}, and whatever else is recorded until then"]
-        if not _has_tables(keeper):
-            steps.append("make the tables of bb in the engine")
+        if not keeper.logs():
+            steps.append("make what bb needs in the engine, unless it is there")
         least = "above every place that anybody has seen" if self._is_again else "after the last generation"
         return [
             *steps,
@@ -184,12 +184,3 @@ class _Beginning:
         except BbError:
             return None
         return carrier
-
-
-def _has_tables(keeper: Keeper) -> bool:
-    """Whether the engine has what bb needs in it."""
-    try:
-        keeper.logs()
-    except BbError:
-        return False
-    return True

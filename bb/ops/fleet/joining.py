@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 
 from bb.kernel.errors import BbError
+from bb.kernel.plurals import counted
 from bb.ledger.fleet import engines, incarnations, same_log, settings
+from bb.ledger.published import pins
+from bb.ledger.travel import publish
 from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.catalogue import op
 from bb.ops.fleet import connections, relay_start
 from bb.ops.fleet.parameters import Engine, Timeout
 from bb.ops.ledger import fleet_changes
-from bb.ops.ledger.running_sync import apply_fetched
+from bb.ops.ledger.running_sync import apply_fetched, visible_to
 from bb.ops.ledger.sync import must_exist, remote_of
 
 TYPE_CHECKING = False
@@ -44,6 +47,9 @@ def join(
     history that is archived on the branch; another one is refused. The address is saved in this clone, without any
     secret. Joining again with another address replaces it. `bb fleet begin` does this for the clone that it runs in.
 
+    The relay sends everything that is recorded in this clone. So joining permits publication, as `bb sync --publish`
+    does.
+
     Parameters:
         dry_run: Check the engine, and say what would be done. Nothing is fetched or saved.
     """
@@ -54,7 +60,8 @@ def join(
             sync = Sync(desk.store, name, desk.now(), timeout)
             sync.look()
             apply_fetched(desk, sync.outcome())
-    tip = connections.known_pins(desk).remote(name).tip
+    pin = connections.known_pins(desk).remote(name)
+    tip = pin.tip
     terms = incarnations.must_have_fleet(tip)
     target = connections.engine(desk, engine, saved=True)
     head, health = _checked(desk, target, tip)
@@ -66,13 +73,26 @@ def join(
         "head": head.place,
         "archived": tip.place if tip else 0,
         "durable": health["durable"],
+        "visible_to": None if pin.publishes else f"{visible_to(desk, name)}, and to the machines of the engine",
         "notes": _notes(desk, target),
-        "steps": ["save the engine's address in this clone, without any secret", "start its relay in bb's daemon"],
+        "steps": _steps(desk, tip),
     }
     if dry_run:
         return answer
+    if not pin.publishes:
+        with SyncLock(desk.store.path, connections.TURN_PATIENCE):
+            known = connections.known_pins(desk)
+            pins.write(desk.store.path, known.with_remote(name, known.remote(name).replace(publishes=True)))
     settings.write(desk.store.path, target)
     return answer | {"void": fleet_changes.follow(desk), "relay": relay_start.attend(desk)}
+
+
+def _steps(desk: Desk, tip: Tip | None) -> list[str]:
+    waiting = counted(publish.unpublished(desk.store, tip).count, "event")
+    return [
+        "save the engine's address in this clone, without any secret",
+        f"start its relay in bb's daemon, which sends {waiting} of this clone to the engine, and each later one",
+    ]
 
 
 def _checked(desk: Desk, target: settings.EngineAddress, tip: Tip | None) -> tuple[Head, dict[str, Any]]:
