@@ -105,6 +105,10 @@ class OrderedAdmission:
         """From now on, KNOWN has all `changes` so far."""
         self._known, self._grants, self._generations, self._names = known, {}, {}, {}
 
+    def grant(self, name: str) -> Grant | None:
+        """The grant of one reservation, open or ended."""
+        return self._grants.get(name)
+
     def row(self, place: int, facts: Facts, recorders: Iterable[str]) -> Changes:
         """The changes by the next row, which has this PLACE. FACTS are those of its lines about reservations and names,
         each with its event id, in the order of the lines. RECORDERS are the agents that recorded any line of it."""

@@ -1,5 +1,5 @@
-"""Looks whether the relay of a clone has brought lines or another charter, and then applies them (`ops/fleet/applying`)
-in a thread of its own."""
+"""Looks whether the relay of a clone has brought lines or another charter, and then applies them in a thread of its own
+(`ops/ledger/applying.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bb.ledger.git.place import Place
 from bb.ledger.journal import received
 from bb.ledger.published import pins
 from bb.ops.desk.desk import Desk
-from bb.ops.fleet import applying
+from bb.ops.ledger import applying
 
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
 

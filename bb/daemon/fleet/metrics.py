@@ -50,4 +50,5 @@ def _number(status: dict[str, Any], member: str) -> str:
 
 def _labels(one: CloneRelay) -> str:
     """The labels of a clone: the name of its directory. Its path is not for every user of the machine."""
-    return '{clone="%s"}' % one.place.title.translate({ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n"})
+    title = one.place.title.translate({ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n"})
+    return f'{{clone="{title}"}}'

@@ -28,8 +28,7 @@ from bb.kernel.errors import BbError, Busy, Conflict
 from bb.ledger.carrier.door import EngineUnreachable
 from bb.ledger.fleet import asking
 from bb.ledger.journal import kinds, writers
-from bb.ops.desk import signs_of_life
-from bb.ops.fleet import relay_questions
+from bb.ops.desk import fleet_age, relay_questions, signs_of_life
 from bb.ops.holdings import recording
 from bb.ops.holdings.recording import GrantPending
 
@@ -56,7 +55,7 @@ IS_SETTLED = (
     "`bb release` withdraws the request"
 )
 # The outcome of a settlement is not known after these.
-UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code, "RELAY_STOPPED"])
+UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code])
 # After these nothing is reserved, and --fallback local reserves in this clone only.
 NOBODY_DECIDES = frozenset(
     [
@@ -107,7 +106,7 @@ def reserve(
             raise
         here_only = recording.reserved(desk, wanted, None, allow_secret)
         answer = here_only | {"fallback": fallback, "why": refusal.message}
-    return answer | relay_questions.age_member(desk)
+    return answer | fleet_age.member(desk)
 
 
 def _give_fitting_hint(refusal: BbError, wanted: Wanted) -> None:

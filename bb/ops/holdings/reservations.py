@@ -291,7 +291,14 @@ def status(
             "unacked_required_messages": len(owed),
         },
         **({"left_out": {"reservations": left_out}} if left_out else {}),
+        **(_fleet_age(desk) if desk.is_in_fleet else {}),
     }
+
+
+def _fleet_age(desk: Desk) -> dict[str, Any]:
+    from bb.ops.desk import fleet_age  # noqa: PLC0415  (needed only in a fleet)
+
+    return fleet_age.member(desk)
 
 
 def _current(

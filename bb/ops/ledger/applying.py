@@ -10,11 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
+    Lost = list[dict[str, str]]
 
-def apply(desk: Desk) -> None:
-    """Apply the lines and the charter that have come."""
+
+def apply(desk: Desk) -> tuple[Lost, Lost]:
+    """Apply the lines and the charter that have come. Returns the reservations of this clone that lose to one of
+    another clone, and those that became void."""
     if not desk.store.exists or (desk.store.law and desk.store.law.excludes_own_lines):
-        return
+        return [], []
     signs_of_life.update_presence(desk)
-    contest_notices.notify_losers(desk, None)
-    fleet_changes.follow(desk)
+    return contest_notices.notify_losers(desk, None), fleet_changes.follow(desk)

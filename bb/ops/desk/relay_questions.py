@@ -49,13 +49,3 @@ def results(desk: Desk) -> FleetResults:
     if found is None:
         raise NotFolded()
     return found
-
-
-def age_member(desk: Desk) -> dict[str, Any]:
-    """The member `fleet` of an answer that depends on the engine's order: up to which place this clone has read it, and
-    the seconds since the engine last answered. Empty outside a fleet."""
-    found = pins.read(desk.place.store).fleet if desk.is_in_fleet else None
-    if found is None:
-        return {}
-    age = max(desk.now() - found.heard_at, 0) / 1000 if found.heard_at else None
-    return {"fleet": {"place": found.place, "age_seconds": age if age is None else round(age, 1)}}
