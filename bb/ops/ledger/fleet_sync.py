@@ -36,7 +36,7 @@ def sync(desk: Desk, name: str, direction: str, patience: float, *, archives: bo
 
 
 def _synced(desk: Desk, name: str, direction: str, patience: float, *, archives: bool) -> dict[str, Any]:
-    answer: dict[str, Any] = {"already_running": False, "remote": name, "sent": 0, "came": 0}
+    answer: dict[str, Any] = {"already_running": False, "remote": name}
     if direction != PULL:
         answer |= relay_questions.ask(desk, "flush", patience)
     if direction != PUSH:
