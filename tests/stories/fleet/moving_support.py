@@ -22,6 +22,7 @@ from tests.engines import Postgres
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub
 from tests.support import NOON
 
+
 def two_clones(tmp_path: Path) -> tuple[Clone, Clone]:
     """Two clones of a hub, each with an agent, that publish. No command starts a daemon."""
     here, there = agents_at_work(hub(tmp_path / "hub.git"), AMBER, COBALT)

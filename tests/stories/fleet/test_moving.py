@@ -10,7 +10,8 @@ import pytest
 from bb.ledger.fleet import incarnations, settings
 from bb.ledger.local import fleet_files
 from bb.ledger.travel import switching
-from tests.engines import Postgres, postgres as new_server
+from tests.engines import Postgres
+from tests.engines import postgres as new_server
 from tests.stories.fleet.moving_support import (
     address,
     carrier_of,
@@ -468,4 +469,3 @@ def archive(at: Clone) -> int:
             return last_rows.tip_of(sync).place
     finally:
         store.close()
-
