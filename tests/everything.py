@@ -141,6 +141,7 @@ def facts_of(known: dict[str, str]) -> list[Any]:
         coordination.Reserved(JADE, "README.md", "bb-1.3", 60, is_file=True, region="Install"),
         coordination.Reserved(JADE, "src/web/a.py", "bb-1.3", 60, is_file=True, region="new~jade", is_open=True),
         coordination.Reserved("user", "README.md", "", 60, is_file=True, why="a freeze"),
+        coordination.Reserved(JADE, "src/ordered", "bb-1.3", 60, order="0123456789abcdef", takes=f"{NOWHERE}@17"),
         coordination.Renewed(COBALT, held, 120),
         coordination.Transferred(COBALT, held, AMBER),
         coordination.Released(COBALT, NOWHERE),

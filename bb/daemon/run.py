@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from bb.coordination.agents import callers
@@ -16,6 +17,8 @@ from bb.daemon.clients.connection import Connection
 from bb.daemon.clients.endpoint import Endpoint
 from bb.daemon.clients.server import Server
 from bb.daemon.clients.streams import HEARTBEAT, Streams
+from bb.daemon.fleet import metrics, metrics_server
+from bb.daemon.fleet.metrics_server import MetricsServer
 from bb.daemon.fleet.relays import Relays
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
@@ -62,11 +65,13 @@ class Daemon:
         log.level = str(house.observability()["log_level"])
         self._heed_signals()  # before clients can find the daemon, since one may stop it at once
         listener = self.endpoint.listen(desk.now())
-        self._server = Server(loop, listener, desk, streams, log, self._upgrade, self.endpoint.token)
-        self._server.on_recorded = relays.wake
+        self._server = Server(
+            *(loop, listener, desk, streams, log, self._upgrade, self.endpoint.token), on_recorded=relays.wake
+        )
         for warning in self.endpoint.warnings:
             log.warning(warning)
             sys.stderr.write(f"WARNING: {warning}\n")
+        self._metrics = self._begin_metrics(log)
         log.info(f"listening, process {os.getpid()}")
         loop.later(0, house.begin)
         loop.later(0, relays.begin)
@@ -77,6 +82,14 @@ class Daemon:
             loop.run()
         finally:
             self._end(log)
+
+    def _begin_metrics(self, log: Log) -> MetricsServer | None:
+        """Serve numbers about the relays, if that is asked for."""
+        port = metrics_server.port_of(self._env.get(metrics_server.SETTING, ""))
+        if port is None:
+            return None
+        self._house.about()["metrics"] = port
+        return MetricsServer(port, partial(metrics.text, self._relays), log)
 
     def _upgrade(self, op: str, connection: Connection, args: dict[str, Any]) -> None:
         if op == "term_attach":
@@ -111,6 +124,8 @@ class Daemon:
 
     def _end(self, log: Log) -> None:
         """Answer pending requests, stop all programs and exit."""
+        if self._metrics:
+            self._metrics.close()
         self._relays.stop()
         self._server.close()
         self._streams.close()

@@ -46,6 +46,10 @@ _MODULES_AND_HELP = {
         "ledger.ledger ledger.sync ledger.signing ledger.redaction ledger.rotation ledger.arbiter ledger.restoring",
         "The ledger: show, verify, sign, export and archive it.",
     ),
+    "fleet": (
+        "fleet.beginning fleet.ending fleet.joining fleet.state fleet.upkeep",
+        "The fleet: many machines that share an engine, such as PostgreSQL.",
+    ),
     "cbcl": (
         "cbcl.texts cbcl.keys cbcl.dialects cbcl.talk",
         "CBCL, a language of agents: messages, dialects and signatures.",
@@ -73,7 +77,7 @@ SECTIONS = {
         "handoff blocked resume agent scope"
     ),
     "People": "status problems timeline sessions watch web report notify freeze thaw demo",
-    "Ledger": "init doctor sync ledger ci",
+    "Ledger": "init doctor sync ledger fleet ci",
     "Hosts": "setup hooks hook mcp daemon group actor attach",
     "Protocols": "protocol chat events blob cbcl call",
 }

@@ -234,6 +234,11 @@ RECORDED = [
         "x.bb.reserved",
         RESERVED | {"scope": "a.py", "is_file": True, "region": "Class.method", "open": True},
     ),
+    (
+        Reserved("ada-l", "src", "bb-1", 120, takes=f"{HELD}@17", order="0123456789abcdef"),
+        "x.bb.reserved",
+        RESERVED | {"takes": f"{HELD}@17", "order": "0123456789abcdef"},
+    ),
     (Renewed("ada-l", HELD, 60), "x.bb.renewed", {"reservation_id": HELD, "ttl_minutes": 60}),
     (Released("ada-l", HELD), "x.bb.released", {"reservation_id": HELD}),
     (Expired("ada-l", HELD), "x.bb.expired", {"reservation_id": HELD}),
@@ -348,7 +353,7 @@ RECORDED.append(
 )
 EACH_RECORDED = pytest.mark.parametrize(("fact", "kind", "data"), RECORDED)
 OPTIONAL = (
-    *("region", "regions", "open"),
+    *("region", "regions", "open", "takes", "order"),
     "why",
     "shared",
     "is_file",
@@ -454,6 +459,20 @@ WRONG: dict[str, list[object]] = {
     "takeover": [0, 1, "true", [], {}],
     "open": [0, 1, "true", [], {}],
     "region": ["", "a\n", 1, True, [], {}],
+    "order": ["", "0" * 15, "0" * 17, "A" * 16, "g" * 16, "0" * 15 + "\n", 7, True, [], {}],
+    "takes": [
+        "",
+        "x",
+        f"{HELD}@",
+        f"{HELD}@x",
+        f"{HELD}@-1",
+        f"{HELD}@" + "9" * 16,
+        f"{HELD}  {HELD}",
+        7,
+        True,
+        [],
+        {},
+    ],
     "regions": ["", "a", [1], ["a", None], ["a\n"], {}, 1, True],
     "allow_overlap": [0, 1, "true", [], {}],
     "place_id": ["", "res_1", "a.7", HELD[:-1] + "0", HELD + "\n", 7, True, [], {}],

@@ -19,16 +19,32 @@ class Idle(Seconds):
     """End after this time without a connected client or a running actor."""
 
 
+class MetricsPort(Number):
+    """Serve numbers about the relays of fleets at this port of the loopback interface, as Prometheus reads them
+    (`/metrics`). They are off unless this or BB_DAEMON_METRICS is given."""
+
+    metavar = "PORT"
+    least = 1
+    most = 65535
+
+
 class Lines(Number):
     """The number of lines."""
 
 
 @command("daemon start", "bb daemon start", "bb daemon start --exit-when-idle 600")
-def start(asked: Asked, *, exit_when_idle: Idle | None = None, allow_anonymous_tcp: bool = False) -> int:
+def start(
+    asked: Asked,
+    *,
+    exit_when_idle: Idle | None = None,
+    allow_anonymous_tcp: bool = False,
+    metrics: MetricsPort | None = None,
+) -> int:
     """Start the daemon in the background, and return once it answers.
 
     Each home directory (CCCC_HOME, else BB_HOME, else ~/.cccc) has one daemon. If it is already running, it keeps
-    running, and the answer says so.
+    running, and the answer says so. In a clone that has joined a fleet, the daemon connects the clone to the engine
+    from now on, and again each time it starts.
 
     Parameters:
         allow_anonymous_tcp: Over TCP, require no token, for clients that cannot send it. Every user of the machine
@@ -36,7 +52,8 @@ def start(asked: Asked, *, exit_when_idle: Idle | None = None, allow_anonymous_t
     """
     from bb.cli.programs import daemon  # noqa: PLC0415
 
-    return _print(asked, daemon.start(os.environ, exit_when_idle, anonymous=allow_anonymous_tcp))
+    answer = daemon.start(os.environ, exit_when_idle, anonymous=allow_anonymous_tcp, metrics=metrics)
+    return _print(asked, answer)
 
 
 @command("daemon stop", "bb daemon stop")
@@ -63,7 +80,13 @@ def status(asked: Asked) -> int:
 
 
 @command("daemon run", "bb daemon run")
-def run_daemon(asked: Asked, *, exit_when_idle: Idle | None = None, allow_anonymous_tcp: bool = False) -> int:
+def run_daemon(
+    asked: Asked,
+    *,
+    exit_when_idle: Idle | None = None,
+    allow_anonymous_tcp: bool = False,
+    metrics: MetricsPort | None = None,
+) -> int:
     """Run the daemon in the foreground, until interrupted.
 
     With --json, it prints one document at its start.
@@ -74,7 +97,8 @@ def run_daemon(asked: Asked, *, exit_when_idle: Idle | None = None, allow_anonym
     """
     from bb.cli.programs import daemon  # noqa: PLC0415
 
-    return daemon.run(os.environ, exit_when_idle, anonymous=allow_anonymous_tcp, as_json=asked.as_json)
+    anonymous = allow_anonymous_tcp
+    return daemon.run(os.environ, exit_when_idle, anonymous=anonymous, as_json=asked.as_json, metrics=metrics)
 
 
 @command(

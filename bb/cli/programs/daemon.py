@@ -18,6 +18,8 @@ from bb.cli.programs import daemon_log, extras
 from bb.coordination.agents import callers
 from bb.kernel.errors import BbError, Busy, Refused
 from bb.ledger.files import disk
+from bb.ledger.fleet import settings
+from bb.ledger.git import place as places
 from bb.ledger.git.program import SCRUBBED
 from bb.ledger.local import descriptor
 from bb.ledger.local import machine_registry as knowns
@@ -28,6 +30,7 @@ from bb.wire import client
 TO_START, TO_STOP, TO_PING = 10.0, 20.0, 2.0  # seconds
 PAUSE = 0.01
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
+METRICS = "BB_DAEMON_METRICS"  # the port of /metrics on the loopback interface
 ALLOW_ANONYMOUS = "BB_DAEMON_ALLOW_ANONYMOUS_TCP"
 # The daemon does not depend on the agent or the directory that started it.
 NOT_PASSED_ON = frozenset(
@@ -48,10 +51,38 @@ DaemonNotStopped = Busy.declare(
 )
 
 
-def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) -> dict[str, Any]:
-    """Start the daemon if it is not running, and wait until it answers."""
+def start(
+    env: Mapping[str, str], idle: int | None, *, anonymous: bool = False, metrics: int | None = None
+) -> dict[str, Any]:
+    """Start the daemon if it is not running, and wait until it answers. In a clone that has joined a fleet, it runs the
+    relay of the clone from now on."""
+    return (answer := _start(env, idle, anonymous=anonymous, metrics=metrics)) | _attended(answer["home"], env)
+
+
+def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """The member `fleet` of the answer, if the current directory is in a clone that has joined a fleet: whether the
+    daemon runs its relay, or why it does not."""
+    try:
+        cwd = os.getcwd()
+        if not settings.is_joined(places.find(cwd, env).store):
+            return {}
+        return {"fleet": client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)}
+    except (places.NotARepository.error, FileNotFoundError):
+        return {}
+    except BbError as refusal:
+        refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+        return {"fleet": {"attended": False, "refused": refused}}
+
+
+def _start(env: Mapping[str, str], idle: int | None, *, anonymous: bool, metrics: int | None) -> dict[str, Any]:
     home = knowns.home(env)
     if reply := _ping(home):
+        if metrics is not None and reply.get("metrics") is None:
+            raise descriptor.AlreadyRunning(
+                "a daemon is already running for this home directory, without metrics",
+                hint="run `bb daemon stop`, then start it with --metrics; it then restarts its actors and relays",
+                home=home,
+            )
         if anonymous and descriptor.address(home).token:
             raise descriptor.AlreadyRunning(
                 "a daemon is already running for this home directory, and it requires its token from clients",
@@ -60,7 +91,7 @@ def start(env: Mapping[str, str], idle: int | None, *, anonymous: bool = False) 
             )
         return {"started": False, **reply}
     begun_at = daemon_log.size(home)
-    child = _spawned(home, _environment(env, home, idle, anonymous=anonymous))
+    child = _spawned(home, _environment(env, home, idle, anonymous=anonymous, metrics=metrics))
     deadline = time.monotonic() + TO_START
     while time.monotonic() < deadline:
         if reply := _ping(home):
@@ -114,7 +145,7 @@ def status(env: Mapping[str, str]) -> dict[str, Any]:
     return answer | (_at_work(home) if reply else {})
 
 
-def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool) -> int:
+def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: bool, metrics: int | None = None) -> int:
     """Become the daemon, in the foreground. With --json, print one document first."""
     home = knowns.home(env)
     if descriptor.is_running(home):
@@ -123,17 +154,21 @@ def run(env: Mapping[str, str], idle: int | None, *, anonymous: bool, as_json: b
     if as_json:
         output.success("daemon run", begins, as_json=True)
         output.flush()
-    os.execve(sys.executable, _COMMAND, _environment(env, home, idle, anonymous=anonymous))  # noqa: S606  (ourselves)
+    settings_of_daemon = _environment(env, home, idle, anonymous=anonymous, metrics=metrics)
+    os.execve(sys.executable, _COMMAND, settings_of_daemon)  # noqa: S606  (ourselves)
 
 
 _COMMAND = [sys.executable, ALONE, "-m", "bb.daemon"]
 
 
-def _environment(env: Mapping[str, str], home: str, idle: int | None, *, anonymous: bool) -> dict[str, str]:
+def _environment(
+    env: Mapping[str, str], home: str, idle: int | None, *, anonymous: bool, metrics: int | None
+) -> dict[str, str]:
     """The environment of the daemon, with the path of this process's bb."""
     ours = {name: value for name, value in env.items() if name not in NOT_PASSED_ON}
     ours = extras.with_source(ours) | {"CCCC_HOME": home}
     ours |= {ALLOW_ANONYMOUS: "1"} if anonymous else {}
+    ours |= {METRICS: str(metrics)} if metrics is not None else {}
     return ours | ({} if idle is None else {IDLE: str(idle)})
 
 
@@ -183,6 +218,7 @@ def _ping(home: str) -> dict[str, Any] | None:
         "version": about.get("version"),
         "endpoint": str(where),
         "warning": where.warning,
+        **({"metrics": port} if (port := about.get("metrics")) else {}),
         "home": home,
         "log": daemon_log.path(home),
     }

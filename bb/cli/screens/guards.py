@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bb.cli.screens import styling
 from bb.kernel import json_text
 from bb.kernel.escaping import harmless
 from bb.kernel.foreign import Foreign, names, quotation, sentence
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 def checked(found: Foreign) -> list[str]:
     if "override" not in found:
-        return [owned(path, found["agent_id"]) for path in found["paths"]]
+        return [*(owned(path, found["agent_id"]) for path in found["paths"]), *styling.fleet_age(found)]
     return [*unjudged(found), *in_the_way(found), *overridden(found), *counted(found)]
 
 

@@ -44,6 +44,7 @@ def status(shown: Foreign) -> list[str]:
         sections.append(section("In line", [_in_line(each, now) for each in shown["waiting"]], "bb status | less"))
     if shown["sync"]:
         head.append(_synced(shown["sync"], now))
+    head += [styling.coloured(line, "yellow") for line in styling.fleet_age(shown)]
     return styling.on_one_screen(head, sections)
 
 
@@ -229,13 +230,15 @@ def holdings(found: Foreign) -> list[str]:
     ]
     others = _left_out(found, "reservations")
     more = [f"… {others:,} more: {whole('`bb agent status --all`')}"] if others else []
-    return [first, *frozen, *held, *more, *(map(_headline, found["unacked_required_messages"]))]
+    owed = map(_headline, found["unacked_required_messages"])
+    return [first, *frozen, *held, *more, *owed, *styling.fleet_age(found)]
 
 
 def how(each: Foreign) -> str:
     """The kind of a reservation, if it is not exclusive, and whether its region has vanished."""
     kind = "" if str(each["kind"]) == "exclusive" else f", {each['kind']}"
-    return f"{kind}, not there any more" if each.get("vanished") else kind
+    token = f", token {each['token']}" if each.get("token") else ""
+    return f"{kind}{token}, not there any more" if each.get("vanished") else kind + token
 
 
 def _until(each: Foreign) -> str:

@@ -28,7 +28,7 @@ def reserved(found: Foreign) -> list[str]:
         for incursion in found["incursions"]
         if incursion["outcome"] == "overlapping"
     ]
-    return [*lines, *_hot(found), *waiting(found)]
+    return [*lines, *_hot(found), *waiting(found), *styling.fleet_age(found)]
 
 
 def renewed(found: Foreign) -> list[str]:

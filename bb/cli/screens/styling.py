@@ -372,3 +372,12 @@ def plain(data: Foreign) -> list[str]:
         is_long = value.is_text and len(value) > LONGEST_NAME
         lines += [name, *foreign.block(value, "  | ")] if is_long else [f"{name:<{width}}  {value}"]
     return lines
+
+
+def fleet_age(found: Foreign) -> list[str]:
+    """The sentence about an answer that may be out of date, because the engine of the fleet has not answered lately."""
+    if not found.get("fleet"):
+        return []
+    from bb.cli.screens import fleet_age as ages  # noqa: PLC0415  (needed only in a fleet)
+
+    return ages.sentences(found)

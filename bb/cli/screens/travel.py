@@ -45,6 +45,8 @@ def synced(found: Foreign) -> list[str]:
             f"Another process is syncing this clone and has not ended, so nothing was synced with {name} for this call",
             "When it has ended, send what it has missed: `bb sync`",
         ]
+    if found.get("engine"):
+        return [*_with_engine(found), *_after(found)]
     served = ["Another process has synced this clone, for this call too"] if found.get("shared") else []
     lines = [
         *served,
@@ -59,7 +61,24 @@ def synced(found: Foreign) -> list[str]:
     lines += _of_strays(found["quarantined"])
     lines += _of_signatures(found.get("signatures", {}))
     lines += _of_forks(found["forks"])
-    lines += [
+    if found.get("without_engine"):
+        lines.append(f"This is the git archive, because the engine was not asked: {sentence(found['without_engine'])}")
+    return [*lines, *_after(found)]
+
+
+def _with_engine(found: Foreign) -> list[str]:
+    """A sync with the engine of a fleet."""
+    lines = [f"Sent to the engine: {_count(found['sent'])}", f"Received from the engine: {_count(found['came'])}"]
+    if found.get("imported"):
+        lines.append(f"This clone has read the engine's log up to place {found['imported']}")
+    if found.get("archived"):
+        lines.append(f"The git archive on {found['remote']} is complete up to place {found['archived']}")
+    return lines
+
+
+def _after(found: Foreign) -> list[str]:
+    """What a sync has changed for the agents of this clone."""
+    lines = [
         f"Contested: {conflict['agent_id']} does not hold {conflict['scope']}; {conflict['stands']} holds "
         f"{conflict['held']} in another clone"
         for conflict in found["contested"]

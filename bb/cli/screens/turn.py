@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.attention.turns import agent_news
+from bb.cli.screens import styling
 from bb.kernel.foreign import Foreign, sentence
 
 TYPE_CHECKING = False
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def turn(answer: Foreign) -> list[str]:
     """The news of an agent's turn."""
-    lines = list(agent_news.sentences(answer))
+    lines = [*agent_news.sentences(answer), *styling.fleet_age(answer)]
     if left_out := agent_news.omitted(answer):
         lines.append(f"({left_out}: {sentence(answer['hint'])})")
     return [*lines, *([agent_news.LABEL] if agent_news.has_words_of_others(answer) else [])]

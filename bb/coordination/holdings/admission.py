@@ -74,7 +74,7 @@ class Admitted(Record):
     @property
     def latest(self) -> int:
         """The highest generation in this state."""
-        of_grants = (max(grant.token, grant.ended or 0) for grant in self.grants.values())
+        of_grants = (max(grant.last_seen, grant.ended or 0) for grant in self.grants.values())
         return max([0, *of_grants, *self.generations.values()])
 
     def without(self, events: Container[str]) -> Self:
@@ -176,7 +176,7 @@ def admit(
         generations.setdefault(event, generation)
         new_grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, generation)
         is_right = fact.base and fact.base == parent and event not in grants and new_grant.parsed_scope() is not None
-        if not is_right or _is_ended(event, fact.agent, ends) or is_of_rival(names, fact.agent, event):
+        if not is_right or _is_ended(event, fact.agent, ends) or is_of_rival(names.get(fact.agent, ()), event):
             continue
         blockers = in_way(new_grant, grants)
         if set((fact.takes or "").split()).issuperset(blockers):
@@ -218,10 +218,12 @@ def registrations(before: Sequence[str], event: str, fact: Registered | Retired 
     return others if len(others) < len(before) else ()  # by a writer that registered nothing, it ends all registrations
 
 
-def is_of_rival(names: Mapping[str, Sequence[str]], agent: str, event: str) -> bool:
-    """Whether EVENT is by a writer that registered the agent's name after another one."""
+def is_of_rival(registrations: Sequence[str], event: str) -> bool:
+    """Whether EVENT is by a writer that registered its agent's name after another one."""
+    if len(registrations) < 2:
+        return False
     writer = ids.split_event_id(event)[0]
-    return any(ids.split_event_id(late)[0] == writer for late in names.get(agent, ())[1:])
+    return any(ids.split_event_id(late)[0] == writer for late in registrations[1:])
 
 
 def _is_ended(name: str, holder: str, ends: set[tuple[str, str]]) -> bool:
@@ -240,11 +242,23 @@ def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
     ]
 
 
+def still_open(grants: Mapping[str, Grant]) -> Mapping[str, Grant]:
+    """The grants that have not ended. A mapping that is in a file finds them by its method `open`."""
+    find = getattr(grants, "open", None)
+    return find() if find else {name: grant for name, grant in grants.items() if grant.ended is None}
+
+
+def _since(grants: Mapping[str, Grant], token: int) -> Sequence[Grant]:
+    """The grants with this token or a later one. A mapping that is in a file finds them by its method `since`."""
+    find = getattr(grants, "since", None)
+    return find(token) if find else [grant for grant in grants.values() if grant.token >= token]
+
+
 def fenced(known: Admitted, agent: str, token: int, path: scopes.Scope) -> Grant | None:
     """The grant of another agent that makes TOKEN too old for PATH. Shared grants do not fence each other off."""
-    grants = known.grants.values()
-    shares = any(own.shared and (own.agent, own.token) == (agent, token) and _meets(own, path) for own in grants)
-    later = (grant for grant in grants if grant.token > token and grant.agent != agent)
+    since = _since(known.grants, token)
+    shares = any(own.shared and (own.agent, own.token) == (agent, token) and _meets(own, path) for own in since)
+    later = (grant for grant in since if grant.token > token and grant.agent != agent)
     return next((grant for grant in later if not (grant.shared and shares) and _meets(grant, path)), None)
 
 

@@ -63,27 +63,51 @@ class Changes(Record):
 
     def verdict(self, event: str) -> Grant | Refusal | None:
         """The grant of a reservation in this row, or why it has none. None for a local one, or one of another row."""
-        return self.refusals.get(event) or (self.grants.get(event) if event in self.generations else None)
+        grant = self.grants.get(event) if event in self.generations else None
+        return grant or self.refusals.get(event)
 
 
 NOTHING = Changes()
 
 
 class OrderedAdmission:
-    """The state of admission, moved forward row by row. It may begin with the state at any place."""
+    """The state of admission, moved forward row by row. It may begin with the state KNOWN at any place.
+
+    Only the open grants, and what changed since then, are in memory. The rest is looked up in KNOWN, whose mappings may
+    be in a file. When that file has all changes too, `saved` says so.
+    """
 
     def __init__(self, known: Admitted, incarnation: str) -> None:
+        self._known = known
         self._incarnation = incarnation
-        self._grants = dict(known.grants.items())
-        self._generations = dict(known.generations.items())
-        self._names = dict(known.names.items())
-        self._open = OpenGrants(self._grants)
+        self._open = OpenGrants(admission.still_open(known.grants))
         self._place = 0
+        self._grants: dict[str, Grant] = {}
+        self._generations: dict[str, int] = {}
+        self._names: dict[str, Sequence[str]] = {}
 
     @property
     def admitted(self) -> Admitted:
-        """The state after the last row. It is a copy, so ask for it once, after many rows."""
-        return Admitted(dict(self._grants), dict(self._generations), dict(self._names))
+        """The state after the last row. This copies all of it, so ask for it once, after many rows."""
+        names = {**self._known.names, **self._names}
+        return Admitted(
+            {**self._known.grants, **self._grants},
+            {**self._known.generations, **self._generations},
+            {name: events for name, events in names.items() if events},
+        )
+
+    @property
+    def changes(self) -> Changes:
+        """All changes since the beginning, or since the last `saved`, without refusals."""
+        return Changes(self._grants, self._generations, self._names)
+
+    def saved(self, known: Admitted) -> None:
+        """From now on, KNOWN has all `changes` so far."""
+        self._known, self._grants, self._generations, self._names = known, {}, {}, {}
+
+    def grant(self, name: str) -> Grant | None:
+        """The grant of one reservation, open or ended."""
+        return self._grants.get(name)
 
     def row(self, place: int, facts: Facts, recorders: Iterable[str]) -> Changes:
         """The changes by the next row, which has this PLACE. FACTS are those of its lines about reservations and names,
@@ -91,35 +115,31 @@ class OrderedAdmission:
         if place <= self._place:
             raise ValueError(f"place {place} does not follow place {self._place}")
         self._place = place
-        changed = self._seen(place, recorders)
+        grants = self._seen(place, recorders)
         if not facts:
-            return Changes(changed) if changed else NOTHING
+            return Changes(grants) if grants else NOTHING
         names = self._register(facts)
         ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
         for name, who in ends:
             grant = self._open.get(name)
             if grant and who in (grant.agent, ids.PERSON):
-                self._end(name, place, changed)
-        reserved = [(event, fact) for event, fact in facts if isinstance(fact, Reserved)]
-        refusals = {}
-        for event, fact in reserved:
-            if fact.is_global and (refusal := self._decide(place, event, fact, ends, changed)):
-                refusals[event] = refusal
-        generations = {event: place for event, _ in reserved if event not in self._generations}
-        self._generations |= generations
-        return Changes(changed, generations, names, refusals)
+                self._end(name, place, grants)
+        generations, refusals = {}, {}
+        for event, fact in facts:
+            if not isinstance(fact, Reserved):
+                continue
+            is_new = not self._has_place(event)
+            if is_new:
+                self._generations[event] = generations[event] = place
+            if fact.is_global:
+                refusal = self._decide(place, event, fact, ends, grants) if is_new else Refusal(REPEATED)
+                if refusal:
+                    refusals.setdefault(event, refusal)
+        return Changes(grants, generations, names, refusals)
 
-    def _decide(self, place: int, event: str, fact: Reserved, ends: Ends, changed: dict[str, Grant]) -> Refusal | None:
-        """Admit a reservation, or say why not. The grants that it changes are noted in CHANGED."""
-        verdict = self._judge(place, event, fact, ends)
-        if isinstance(verdict, Refusal):
-            return verdict
-        grant, taken = verdict
-        for name in taken:
-            self._end(name, place, changed)
-        self._grants[event] = changed[event] = grant
-        self._open.add(event, grant)
-        return None
+    def _has_place(self, event: str) -> bool:
+        known = self._known
+        return event in self._generations or event in known.generations or event in known.grants
 
     def _seen(self, place: int, recorders: Iterable[str]) -> dict[str, Grant]:
         """The open grants of the RECORDERS, with the place at which these were seen."""
@@ -135,18 +155,30 @@ class OrderedAdmission:
         """The registrations that FACTS change."""
         changed: dict[str, Sequence[str]] = {}
         for event, fact in admission.about_names(facts):
-            after = admission.registrations(self._names.get(fact.agent, ()), event, fact)
-            if after:
-                self._names[fact.agent] = after
-            else:
-                self._names.pop(fact.agent, None)
-            changed[fact.agent] = after
+            before = self._registrations(fact.agent)
+            self._names[fact.agent] = changed[fact.agent] = admission.registrations(before, event, fact)
         return changed
+
+    def _registrations(self, agent: str) -> Sequence[str]:
+        found = self._names.get(agent)
+        return self._known.names.get(agent, ()) if found is None else found
 
     def _end(self, name: str, place: int, changed: dict[str, Grant]) -> None:
         grant = self._open[name].replace(ended=place)
         self._open.end(name)
         self._grants[name] = changed[name] = grant
+
+    def _decide(self, place: int, event: str, fact: Reserved, ends: Ends, changed: dict[str, Grant]) -> Refusal | None:
+        """Admit a reservation, or say why not. The grants that it changes are noted in CHANGED."""
+        verdict = self._judge(place, event, fact, ends)
+        if isinstance(verdict, Refusal):
+            return verdict
+        grant, taken = verdict
+        for name in taken:
+            self._end(name, place, changed)
+        self._grants[event] = changed[event] = grant
+        self._open.add(event, grant)
+        return None
 
     def _judge(self, place: int, event: str, fact: Reserved, ends: Ends) -> tuple[Grant, list[str]] | Refusal:
         """The grant that a reservation gets at PLACE and the grants that it takes over, or why it gets none."""
@@ -156,15 +188,13 @@ class OrderedAdmission:
             return Refusal(OTHER_INCARNATION)
         if fact.is_open:
             return Refusal(OPEN)
-        if event in self._generations or event in self._grants:
-            return Refusal(REPEATED)
         grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, place)
         scope = grant.parsed_scope()
         if scope is None:
             return Refusal(UNREADABLE)
         if (event, fact.agent) in ends or (event, ids.PERSON) in ends:
             return Refusal(GIVEN_BACK)
-        if admission.is_of_rival(self._names, fact.agent, event):
+        if admission.is_of_rival(self._registrations(fact.agent), event):
             return Refusal(RIVAL)
         in_way = self._open.in_way(grant, scope)
         if not in_way:
@@ -176,12 +206,12 @@ class OrderedAdmission:
 
 
 def why_not(known: Admitted, incarnation: str, event: str, fact: Reserved) -> Refusal | None:
-    """Why a reservation that has a place was not admitted, from the state KNOWN later; None if it was, or has none.
+    """Why a global reservation that has a place was not admitted, from the state KNOWN later; None if it was.
 
     A refusal in the `Changes` of its row is exact. This one finds the grants that were open at its place.
     """
     place = known.generations.get(event)
-    if place is None or event in known.grants:
+    if place is None or not fact.is_global or event in known.grants:
         return None
     then = OrderedAdmission(known.upto(place).without({event}), incarnation)
     verdict = then._judge(place, event, fact, set())

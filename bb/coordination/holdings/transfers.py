@@ -47,8 +47,10 @@ def transferable(who: str, scope: Scope, met: Sequence[Overlap], whose: str | No
     if len(chosen) > 1:
         holders = [held.reservation.agent for held in chosen]
         raise ManyHolders(f"{', '.join(holders)} share {escaping.name(scope.text)}", holders=holders)
-    if chosen[0].reservation.is_global:
-        raise GlobalTransfer(f"{chosen[0].reservation.agent} holds {escaping.name(scope.text)} in every clone")
+    held = chosen[0].reservation
+    if held.is_global:
+        hint = "release it, and let the other agent reserve it: `bb reserve`" if held.order else None
+        raise GlobalTransfer(f"{held.agent} holds {escaping.name(scope.text)} in every clone", hint=hint)
     return chosen[0]
 
 

@@ -77,6 +77,7 @@ class Server:
         log: Log,
         upgrade: Callable[[str, Connection, dict[str, Any]], None],
         token: str | None = None,
+        on_recorded: Callable[[str], None] = lambda _: None,  # called with each store that has new events
     ) -> None:
         self._loop = loop
         self._listener = listener
@@ -91,12 +92,13 @@ class Server:
         self._clients: set[Connection] = set()
         self._strangers: dict[Connection, None] = {}  # clients that have not shown the token, oldest first
         self._beside = ThreadedOps(loop, desk, log)
+        self._beside.on_recorded = on_recorded
+        self._on_recorded = on_recorded
         self._warm: set[str] = set()  # groups whose index exists
         self._warming: dict[str, list[Request]] = {}  # groups whose index is being built, with the waiting requests
         self._tidying: Timer | None = None
         self._most = _most_clients()
         self.last_asked = time.monotonic()
-        self.on_recorded: Callable[[set[str]], None] = lambda _: None  # called with the groups that have new events
         self.ops = {op.name: op for op in catalogue.all_ops()}
         self._flat = {op.name for op in self.ops.values() if op.is_flat}
         loop.watch(listener.fileno(), READ, self._accept)
@@ -200,7 +202,8 @@ class Server:
             if group_id in self._desk.groups:  # another process may have deleted it
                 self._desk.groups[group_id].refresh_index()
         self._streams.pump(recorded)
-        self.on_recorded(recorded)
+        for store in {group.store.path for group_id in recorded if (group := self._desk.groups.get(group_id))}:
+            self._on_recorded(store)
         if recorded and (self._tidying is None or self._tidying.do is None):
             self._tidying = self._loop.later(TIDY, self._tidy)
 

@@ -37,6 +37,7 @@ class ThreadedOps:
         self._desk = desk
         self._log = log
         self.working = 0  # number of running operations
+        self.on_recorded: Callable[[str], None] = lambda _: None  # called in the loop with a store that has new events
 
     def answer(self, connection: Connection, op: Op, args: dict[str, Any]) -> None:
         """Run an op and send its answer to CONNECTION."""
@@ -72,6 +73,9 @@ class ThreadedOps:
             answer = op.run(desk, _with_an_end(catalogue.bind(op, arguments, is_typed=True)))
             if op.streams and not isinstance(answer, dict):
                 answer = list(_bounded(answer))
+            if desk.has_recorded:
+                store = desk.store.path
+                self._loop.call_from_thread(lambda: self.on_recorded(store))
             return cccc.success(answer if isinstance(answer, dict) else {"items": answer})
         except BbError as refusal:
             return cccc.failure(refusal, is_lower=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bb.daemon.fleet.follow_up import FollowUp
 from bb.daemon.fleet.question_socket import Answer, QuestionSocket
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
 from bb.kernel.errors import BbError, Busy, Refused
-from bb.ledger.carrier.door import Carrier
 from bb.ledger.files import disk
 from bb.ledger.files.lock import taken_for_good
 from bb.ledger.fleet import engines, relay, settings
@@ -19,6 +19,9 @@ from bb.ledger.fleet.relay import Relay
 from bb.ledger.git.place import Place
 from bb.ledger.local import fleet_files
 from bb.ledger.published import pins
+
+if TYPE_CHECKING:
+    from bb.ledger.carrier.door import Carrier
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds before a relay that failed starts again
 
@@ -50,10 +53,12 @@ class CloneRelay:
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
         self.waiting = 0  # questions without an answer yet
+        self._follow_up = FollowUp(place, loop, env, log)
         try:
             self._begin()
             self._socket = QuestionSocket(loop, place.store, env, self.ask)
         except BaseException:
+            self._follow_up.close()
             os.close(self._lock)
             raise
 
@@ -93,6 +98,7 @@ class CloneRelay:
     def stop(self) -> None:
         """End the relay soon, and stop listening."""
         self._is_stopping = True
+        self._follow_up.close()
         self._socket.close()
         self._relay.stop()
 

@@ -7,7 +7,7 @@ that has left its fleet, or is gone, is forgotten.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -62,12 +62,9 @@ class Relays:
         """Whether a command waits for an answer of a relay, or lines are not sent yet."""
         return any(one.has_work for one in self._relays.values())
 
-    def wake(self, groups: Iterable[str]) -> None:
-        """The daemon has recorded something in these GROUPS: their relays send it at once."""
-        if not self._relays:
-            return
-        stores = {self._desk.groups[name].store.path for name in groups if name in self._desk.groups}
-        for store in stores & self._relays.keys():
+    def wake(self, store: str) -> None:
+        """The daemon has recorded something in this store: its relay sends it at once."""
+        if store in self._relays:
             self._relays[store].wake()
 
     @property

@@ -95,15 +95,6 @@ def ask(store: str, question: Mapping[str, Any], patience: float) -> dict[str, A
         return connection.ask(question, patience)
 
 
-def wake(store: str) -> None:
-    """Tell the relay that something was recorded, without waiting. Without a relay, nothing happens."""
-    try:
-        with connect(store) as connection:
-            connection.send({"ask": "wake"})
-    except Busy:
-        return
-
-
 class Connected:
     """An open connection to a relay."""
 

@@ -6,6 +6,7 @@ library: `.pgpass`, a service file or a client certificate for PostgreSQL, a cre
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 from bb.kernel.errors import Refused, Usage
@@ -23,18 +24,24 @@ if TYPE_CHECKING:
 
 POSTGRES, NATS = "postgres", "nats"
 SHOWN = 80  # characters of an address in a refusal
+PATHS = ("creds", "ca", "cert", "key")  # in an address of NATS; the daemon has another directory
 NATS_SCHEMES = ("nats://", "tls://")
 EXTRAS = {POSTGRES: "fleet", NATS: "nats"}  # of the package
 
 NoEngine = Usage.declare(
     "NO_ENGINE",
     "The request names no engine",
-    hint="name it, as in `bb fleet join service=bb` or postgres://HOST/DATABASE, or set PGSERVICE or PGHOST",
+    hint="name it, as service=NAME, postgres://HOST/DATABASE or nats://HOST:PORT; or set PGSERVICE or PGHOST",
 )
 EngineLibraryMissing = Refused.declare(
     "ENGINE_LIBRARY_MISSING",
     "The library for that engine is not installed",
     hint="install it where bb is installed: `pip install 'beadboard[fleet]'`, or 'beadboard[nats]' for NATS",
+)
+NoRoles = Refused.declare(
+    "NO_ROLES",
+    "That engine has no roles that bb could make",
+    hint="docs/fleet.md says what the account of a machine needs in NATS",
 )
 
 
@@ -43,15 +50,24 @@ def parse(text: str, env: Mapping[str, str]) -> EngineAddress:
     connects later, has another environment."""
     text = text.strip()
     if text.startswith(NATS_SCHEMES):
-        from bb.ledger.fleet import nats_address  # noqa: PLC0415  (one engine of two is used)
-
-        return EngineAddress(NATS, nats_address.checked(text))
+        return EngineAddress(NATS, _nats(text, env))
     if not text and not any(env.get(name) for name in ("PGSERVICE", "PGHOST", "PGHOSTADDR")):
         raise NoEngine()
     if text and "=" not in text and not text.startswith(("postgres://", "postgresql://")):
         raise InvalidEngine(f"{harmless(text[:SHOWN])!r} is not the address of an engine")
     postgres_address = _library("bb.ledger.fleet.postgres_address", POSTGRES)
     return EngineAddress(POSTGRES, postgres_address.complete(text, env))
+
+
+def _nats(text: str, env: Mapping[str, str]) -> str:
+    """The address of NATS servers, with the places of credentials that the environment names."""
+    from bb.ledger.carrier.nats_address import NatsAddress  # noqa: PLC0415  (one engine of two is used)
+
+    found = NatsAddress.parse(text)
+    named = {"creds": os.path.abspath(creds)} if (creds := env.get("NATS_CREDS")) else {}
+    named |= {"context": context} if (context := env.get("NATS_CONTEXT")) else {}
+    options = {name: os.path.abspath(value) if name in PATHS else value for name, value in found.options.items()}
+    return found.replace(options={**named, **options}).text
 
 
 def open_carrier(engine: EngineAddress, repo: str, terms: FleetTerms) -> Carrier:
@@ -86,3 +102,15 @@ def _library(module: str, carrier: str) -> Any:
         extra = EXTRAS[carrier]
         hint = f"install it where bb is installed: `pip install 'beadboard[{extra}]'`"
         raise EngineLibraryMissing(f"the library for {carrier} cannot be loaded: {error}", hint=hint) from error
+
+
+def schema() -> str:
+    """The statements that make what bb needs in PostgreSQL. No server is asked."""
+    return str(_library("bb.ledger.carrier.postgres", POSTGRES).PostgresKeeper.schema())
+
+
+def postgres_keeper(engine: EngineAddress) -> Any:
+    """The keeper of a PostgreSQL engine, which has roles and statements. Refused for another engine."""
+    if engine.carrier != POSTGRES:
+        raise NoRoles(f"{engine.carrier} has no statements that make roles")
+    return keeper(engine)

@@ -177,7 +177,9 @@ class Outbox:
     @property
     def unsent(self) -> int:
         """The number of lines that are not placed yet."""
-        return sum(max(n - self.placed.get(writer, 0), 0) for writer, n in self.recorded.items() if writer not in self.left)
+        return sum(
+            max(n - self.placed.get(writer, 0), 0) for writer, n in self.recorded.items() if writer not in self.left
+        )
 
     @property
     def waits_for_reading(self) -> bool:
@@ -206,11 +208,10 @@ class Outbox:
 
     def next_deadline(self) -> float:
         """When `due` must be called next, if nothing happens before."""
-        if not self.asks:
-            return float("inf")
-        soon = min(max(ask.made_at, self._silent_from) + SOON for ask in self.asks)
-        deadline = min(ask.deadline for ask in self.asks)
-        return min(deadline, soon) if self._is_silent else deadline
+        due = [ask.deadline for ask in self.asks]
+        if self._is_silent:
+            due += [max(ask.made_at, self._silent_from) + SOON for ask in self.asks if not self._may_be_sent(ask)]
+        return min(due, default=float("inf"))
 
     @property
     def _is_silent(self) -> bool:
@@ -276,7 +277,9 @@ class Outbox:
             verdicts = dict(self._verdicts(ask))
             return about | {"events": verdicts} if len(verdicts) == len(ask.events) else None
         if ask.kind == FLUSH:
-            is_placed = all(n <= self.placed.get(writer, 0) for writer, n in ask.lines.items() if writer not in self.left)
+            is_placed = all(
+                n <= self.placed.get(writer, 0) for writer, n in ask.lines.items() if writer not in self.left
+            )
             return about | {"sent": ask.since} if is_placed else None
         if ask.place is None:
             return None
@@ -291,7 +294,7 @@ class Outbox:
                 yield event, self._verdict(event)
             elif writer in self.left:
                 yield event, {"state": "void", "reason": self.left[writer]}
-            elif n > self.recorded.get(writer, 0) and ask.made_at < float("inf"):
+            elif n > self.recorded.get(writer, 0):
                 yield event, {"state": "void", "reason": "this clone has not recorded such a line"}
 
 

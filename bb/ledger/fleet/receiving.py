@@ -144,6 +144,14 @@ class Receiving:
         end.size += len(octets)
         end.link = rows[-1][2]
 
+    def write_again(self, rows: Sequence[Row], patience: float) -> None:
+        """Import rows that may be here already. Rows that do not count must not be among them."""
+        with received.Turn(self._store.path, patience):
+            chains: dict[str, Chain] = {}
+            for row in rows:
+                chains.setdefault(row.writer, []).append((row, START, START))
+            self._compare(chains)
+
     def _compare(self, chains: Mapping[str, Chain]) -> None:
         """Import lines as those of a published commit. Lines of ours that differ are set aside."""
         from bb.ledger.travel import importing  # noqa: PLC0415  (most rows have new lines only)
@@ -171,13 +179,14 @@ def lines_of(store: str, writer: str, first: int, last: int) -> list[bytes]:
     return found
 
 
-def has_lines(store: str, heads: Mapping[str, int]) -> Sequence[str]:
+def lacking(store: str, heads: Mapping[str, int]) -> Sequence[str]:
     """The writers whose journals have fewer lines than HEADS say: their ends were lost in a power failure."""
-    lacking = []
-    for writer, n in heads.items():
-        try:
-            if Journal(store, writer).tail().n < n:
-                lacking.append(writer)
-        except LedgerDamaged.error:
-            lacking.append(writer)
-    return lacking
+    return [writer for writer, n in heads.items() if last_number(store, writer) < n]
+
+
+def last_number(store: str, writer: str) -> int:
+    """The number of the last whole line of a journal."""
+    try:
+        return Journal(store, writer).tail().n
+    except LedgerDamaged.error:
+        return 0

@@ -15,7 +15,7 @@ made of them. A request is a dict, and so is its answer:
     {"ask": "fresh", "patience": SECONDS}
         Read up to the engine's last row of now, and import the lines: {"place": P, "imported": P, "came": LINES}
     {"ask": "status"}
-        What the relay knows, at once: see `Status` in `status.py`.
+        What the relay knows, at once: the members are in `status.py`.
     {"ask": "archive", "patience": SECONDS}
         Publish every row up to the engine's last row of now, by whichever relay archives: {"place": P, "archived": P}
     {"ask": "wake"}
@@ -34,7 +34,19 @@ Before an answer is given, the results that it depends on are in `results.sqlite
 
 from __future__ import annotations
 
-from bb.kernel.errors import BbError, Busy, Usage
+import threading
+import time
+
+from bb.kernel import clock
+from bb.kernel.errors import BbError
+from bb.ledger.fleet import status
+from bb.ledger.fleet.engine_loop import EngineLoop
+from bb.ledger.fleet.outbox import PENDING as PENDING  # noqa: PLC0414  (clients know these from here)
+from bb.ledger.fleet.outbox import Ask, RelayStopped
+from bb.ledger.fleet.outbox import FleetBehind as FleetBehind  # noqa: PLC0414
+from bb.ledger.fleet.outbox import RelayRequest as RelayRequest  # noqa: PLC0414
+from bb.ledger.fleet.outbox import refused as refused  # noqa: PLC0414
+from bb.ledger.fleet.shared import Shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,16 +56,9 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.door import Carrier
     from bb.ledger.git.place import Place
 
-PENDING = "GRANT_PENDING"  # the code of `ops/holdings/global_reservations.py`, which raises it in the command
-FleetBehind = Busy.declare(
-    "FLEET_BEHIND",
-    "The engine did not answer within the time that was allowed",
-    hint="`bb fleet status` shows what is not sent or read yet; it goes on by itself",
-)
-RelayStopped = Busy.declare(
-    "RELAY_STOPPED", "The relay of this clone is ending", hint="ask again; `bb daemon start` starts it"
-)
-RelayRequest = Usage.declare("RELAY_REQUEST", "The relay does not understand the request")
+STATUS, WAKE = "status", "wake"
+LONGEST_REST = 0.25  # seconds between two looks at the asks that wait: the engine may have become silent
+BUG_PAUSE = 5.0  # seconds until the loop is tried again after a bug
 
 
 class Relay:
@@ -69,24 +74,95 @@ class Relay:
         log: Callable[[str], None],
         heard: Callable[[Mapping[str, int]], None] | None = None,
     ) -> None:
-        raise NotImplementedError
+        self._env, self._log = env, log
+        self._shared = Shared(place.store, lambda event: self._loop.state.verdict(event), log)
+        self._loop = EngineLoop(place, self.now, open_carrier, log, heard, self._shared)
+        self._statuses: list[Callable[[dict[str, Any]], None]] = []
+
+    @property
+    def has_work(self) -> bool:
+        """Whether somebody waits, or lines have no place yet."""
+        outbox = self._shared.outbox
+        return bool(outbox.asks) or outbox.unsent > 0
+
+    def now(self) -> int:
+        """The time in milliseconds, or the fixed one in BB_NOW."""
+        fixed = self._env.get("BB_NOW")
+        return clock.parse(fixed) if fixed else time.time_ns() // 1_000_000
 
     def run(self) -> None:
         """Work until `stop` is called. For a thread of its own."""
-        raise NotImplementedError
+        answering = threading.Thread(target=self._answer, name="bb-relay-answers", daemon=True)
+        answering.start()
+        try:
+            self._loop.run()
+        finally:
+            self.stop()
+            answering.join()
+            self._shared.close()
 
     def stop(self) -> None:
-        """End `run` soon. What waits is answered with RELAY_STOPPED. Any thread may call this."""
-        raise NotImplementedError
+        """End `run` soon. What waits is answered: with GRANT_PENDING what may have been sent, the rest with
+        RELAY_STOPPED. Any thread may call this."""
+        with self._shared.lock:
+            self._shared.is_stopping = True
+            self._shared.has_news.notify_all()
+        self._shared.wake()
 
     def ask(self, request: Mapping[str, Any], answer: Callable[[dict[str, Any]], None]) -> None:
-        """Handle a request. ANSWER is called once, from a thread of the relay. Any thread may call this."""
-        raise NotImplementedError
+        """Handle a request. ANSWER is called once, from a thread of the relay, or from this one if the request is
+        refused at once. Any thread may call this."""
+        kind = request.get("ask")
+        if kind == WAKE:
+            self._shared.wake()
+            answer({"ok": True, "result": {}})
+            return
+        shared = self._shared
+        try:
+            with shared.lock:
+                if shared.is_stopping:
+                    raise RelayStopped()
+                if kind == STATUS:
+                    self._statuses.append(answer)
+                else:
+                    ask = Ask(request, answer, time.monotonic())
+                    for writer, n in shared.lines.recorded().items():
+                        shared.outbox.has_recorded(writer, n)
+                    shared.outbox.add(ask)
+                shared.has_news.notify_all()
+        except BbError as refusal:
+            answer(refused(refusal))
+            return
+        if kind != STATUS:
+            shared.wake()
 
+    def status(self) -> dict[str, Any]:
+        """What the relay knows, without asking the engine."""
+        with self._shared.lock:
+            return status.of(self._loop, self._shared)
 
-def refused(error: BbError) -> dict[str, Any]:
-    """The answer that carries a refusal."""
-    about: dict[str, Any] = {"code": error.code, "message": error.message, "exit_status": error.exit_status}
-    about |= {"hint": error.hint} if error.hint else {}
-    about |= {"details": error.details} if error.details else {}
-    return {"ok": False, "error": about}
+    def _answer(self) -> None:
+        """Answer what is due, until the relay has ended."""
+        shared = self._shared
+        while True:
+            with shared.lock:
+                is_over = shared.is_stopping
+                if not is_over and not shared.outbox.was_told and not self._statuses:
+                    left = shared.outbox.next_deadline() - time.monotonic()
+                    shared.has_news.wait(max(min(left, LONGEST_REST), 0.001) if shared.outbox.asks else None)
+                statuses, self._statuses = self._statuses, []
+            for answer in statuses:
+                self._give(answer, {"ok": True, "result": self.status()})
+            shared.answer_due()
+            if is_over:
+                with shared.lock:
+                    rest = shared.outbox.end(RelayStopped())
+                for ask, found in rest:
+                    self._give(ask.answer, found)
+                return
+
+    def _give(self, answer: Callable[[dict[str, Any]], None], found: dict[str, Any]) -> None:
+        try:
+            answer(found)
+        except Exception as error:  # who asked is gone
+            self._log(f"an answer could not be given: {error!r}")

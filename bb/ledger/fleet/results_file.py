@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TABLES = """
 create table about (name text primary key, value text) without rowid;
 create table writer (writer text primary key, n integer, lamport integer, head text) without rowid;
+create table published (writer text primary key, n integer) without rowid;
 create table flawed (place integer primary key, writer text, first integer, lines integer, reason text);
 """
 RESULTS = """
@@ -79,9 +80,18 @@ class ResultsFile:
         found = self._open().execute("select n, lamport, head from writer where writer = ?", (writer,)).fetchone()
         return Link(*found) if found else None
 
+    def published(self, writer: str) -> int:
+        """The number of the last published line of WRITER where the fold began; 0 if there was none."""
+        found = self._open().execute("select n from published where writer = ?", (writer,)).fetchone()
+        return int(found[0]) if found else 0
+
     def heads(self) -> dict[str, int]:
         """The number of the last line that counts, of each writer with a row."""
         return dict(self._open().execute("select writer, n from writer").fetchall())
+
+    def flawed_places(self) -> set[int]:
+        """The places of all rows that do not count."""
+        return {place for (place,) in self._open().execute("select place from flawed")}
 
     def flaws(self, most: int = 20) -> list[tuple[int, str, int, int, str]]:
         """The newest rows that do not count: place, writer, first line, number of lines, reason."""
@@ -95,8 +105,14 @@ class ResultsFile:
         except OSError:
             return False
 
-    def make(self, base: Base, repo: str, law: str, imported: int, links: Mapping[str, Link]) -> None:
-        """Make the file anew, with the whole state BASE."""
+    def make(
+        self,
+        base: Base,
+        about: Mapping[str, object],
+        published: Iterable[tuple[str, int]],
+        links: Mapping[str, Link],
+    ) -> None:
+        """Make the file anew, with the whole state BASE, where each writer had so many PUBLISHED lines."""
         self.close()
         disk.make_folder(fleet_results.folder_of(self._store))
         for rest in REST:
@@ -105,17 +121,10 @@ class ResultsFile:
         with _Changes(connection):
             self._fill(connection, ALL, base.admitted)
             self._fill(connection, COUNTED, base.counted or Admitted())
+            connection.executemany("insert into published values (?, ?)", published)
             connection.executemany("insert into writer values (?, ?, ?, ?)", _link_rows(links))
-            self._note(
-                connection,
-                incarnation=base.incarnation,
-                place=base.place,
-                digest=base.digest,
-                imported=imported,
-                repo=repo,
-                law="" if base.counted is None else law or "-",
-                is_whole=1,
-            )
+            self._note(connection, incarnation=base.incarnation, place=base.place, digest=base.digest)
+            self._note(connection, **about, is_whole=1)
 
     def save(self, fold: RowFold, imported: int, heard_at: int) -> None:
         """Save what has changed in FOLD since the last time."""
@@ -161,7 +170,9 @@ class ResultsFile:
             if connection.execute("pragma user_version").fetchone() != (VERSION,):
                 connection.execute("pragma journal_mode = wal")
                 with _Changes(connection):
-                    for (table,) in connection.execute("select name from sqlite_master where type = 'table'").fetchall():
+                    for (table,) in connection.execute(
+                        "select name from sqlite_master where type = 'table'"
+                    ).fetchall():
                         connection.execute(f"drop table {table}")
                     for statement in (TABLES + RESULTS.format(ALL) + RESULTS.format(COUNTED)).split(";"):
                         connection.execute(statement)

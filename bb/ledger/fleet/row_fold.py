@@ -11,7 +11,7 @@ from bb.coordination.holdings.ordered_admission import Changes, OrderedAdmission
 from bb.kernel.record import Record
 from bb.ledger.carrier import sound_rows
 from bb.ledger.carrier.door import VOID, EngineRewound, next_digest
-from bb.ledger.journal.line import BadLine
+from bb.ledger.journal.line import START, BadLine, Link
 from bb.ledger.travel import row_facts
 
 TYPE_CHECKING = False
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.admission import Grant
     from bb.ledger.carrier.door import Row
-    from bb.ledger.journal.line import Link
     from bb.ledger.travel.row_facts import Counts
 
 
@@ -36,11 +35,14 @@ class Base(Record):
 
 
 class FoldedRow(Record):
-    """A row, the reason why it does not count (empty if it does), and what it changed."""
+    """A row, the reason why it does not count (empty if it does), what it changed, and the links of its writer's last
+    line BEFORE and AFTER it."""
 
     row: Row
     flaw: str = ""
     changes: Changes = Changes()
+    before: Link = START
+    after: Link = START
 
 
 class Delta:
@@ -106,25 +108,32 @@ class RowFold:
     def _folded(self, row: Row) -> FoldedRow:
         if not sound_rows.has_lines(row):
             return FoldedRow(row, "it has no lines, or names no writer")
+        before = self.link(row.writer)
         try:
-            link = sound_rows.link_after(row, self.link(row.writer))
+            link = sound_rows.link_after(row, before)
         except BadLine as flaw:
             return FoldedRow(row, str(flaw))
         self._links[row.writer] = self.moved[row.writer] = link
         facts, recorders = row_facts.of_row(row.writer, row.first, row.octets)
         if self._counted is not None:
             self._uncounted.append(row)
-        return FoldedRow(row, "", self._every.row(row.place, facts, recorders))
+        return FoldedRow(row, "", self._every.row(row.place, facts, recorders), before, link)
 
-    def count(self, counts: Counts) -> list[Changes]:
-        """Judge the rows since the last call by the law: only the lines that COUNT change the results in force."""
+    def count(self, counts: Counts) -> list[tuple[int, str, Changes]]:
+        """Judge the rows since the last call by the law: only the lines that COUNT change the results in force. Returns
+        the place and the writer of each row, and what it changed there."""
         rows, self._uncounted = self._uncounted, []
-        changes = []
+        counted = []
         for row in rows if self._counted is not None else ():
             facts, recorders = row_facts.of_row(row.writer, row.first, row.octets, counts)
-            changes.append(self._counted.row(row.place, facts, recorders))
-            self.changed_counted.add(changes[-1])
-        return changes
+            changes = self._counted.row(row.place, facts, recorders) if self._counted else Changes()
+            self.changed_counted.add(changes)
+            counted.append((row.place, row.writer, changes))
+        return counted
+
+    def grant(self, name: str) -> Grant | None:
+        """One grant in the results in force."""
+        return (self._counted or self._every).grant(name)
 
     def saved(self) -> None:
         """Forget what has changed: it is saved."""

@@ -20,8 +20,7 @@ InvalidEngine = Usage.declare(
 SecretInAddress = Usage.declare(
     "SECRET_IN_ADDRESS",
     "The address of an engine must not have a password, because bb saves and shows it",
-    hint="for PostgreSQL, put the password into ~/.pgpass or a service file; for NATS, set NATS_CREDS to a credentials "
-    "file. Then repeat the command without it",
+    hint="put the password into ~/.pgpass or the service file, and repeat the command without it",
 )
 
 

@@ -45,6 +45,14 @@ def write(store: str, last: LastSync) -> None:
     disk.replace(os.path.join(store, NAME), json_text.dumps(last.as_dict()).encode())
 
 
+def touch(store: str) -> None:
+    """Note an attempt now."""
+    try:
+        os.utime(os.path.join(store, NAME))
+    except OSError:
+        return
+
+
 def age(store: str) -> float | None:
     """Seconds since the last attempt; None if there was none. Both the file's time and the clock are this machine's."""
     try:

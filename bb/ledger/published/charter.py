@@ -60,8 +60,8 @@ class Previous(Record):
 
 
 class Charter(Record):
-    """The repository a ledger belongs to, the formats needed to read and write it, its epoch, its arbiter, and the terms
-    of its fleet if it has one. Ledgers that were published by earlier versions name no arbiter."""
+    """The repository a ledger belongs to, the formats needed to read and write it, its epoch, its arbiter, and the
+    terms of its fleet if it has one. Ledgers that were published by earlier versions name no arbiter."""
 
     repo: str
     format: int = clone.FORMAT

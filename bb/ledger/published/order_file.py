@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-VOID = "-"
+VOID = "-"  # as in `carrier/door.py`
 MOST_ROWS = 10_000  # in a commit
 DIGEST_LENGTH = len(whole_digest(b""))
 LONGEST_ROW = len(f"{HIGHEST} {'w' * 40} {HIGHEST} {HIGHEST} \n") + DIGEST_LENGTH

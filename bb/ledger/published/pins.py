@@ -118,11 +118,12 @@ def read(store: str) -> Pins:
     except OSError:
         return Pins({})
     state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
-    if _last.get(path, ((),))[0] != state:
-        saved = _read(path)  # perhaps newer than STATE: then the next call reads it again
+    last = _last.get(path)  # other threads may read pins too
+    if last is None or last[0] != state:
+        last = state, _read(path)  # perhaps newer than STATE: then the next call reads it again
         _last.clear()
-        _last[path] = state, saved
-    return _with_fleet(store, _last[path][1])
+        _last[path] = last
+    return _with_fleet(store, last[1])
 
 
 def _with_fleet(store: str, saved: Pins) -> Pins:

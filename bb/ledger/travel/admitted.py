@@ -7,13 +7,14 @@ another remote is the arbiter than before, or if other lines count.
 
 from __future__ import annotations
 
-from bb.coordination.facts import NameSettled, Registered, Retired
-from bb.coordination.holdings import admission, holdings
+from bb.coordination.holdings import admission
+from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.kernel import ids
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds
 from bb.ledger.journal import line as lines
 from bb.ledger.published.charter import LedgerRewritten, NotALedger
+from bb.ledger.travel import numbering, row_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from bb.ledger.signing.verdicts import Counting
 
 RULES = "2"  # raised if these rules decide differently than before
-FACTS = (*holdings.FACTS, Registered, Retired, NameSettled)
-KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in FACTS)
 
 
 def after_commits(
@@ -71,7 +70,7 @@ def whole_history(store: Store, tip: Tip) -> tuple[Sequence[Commit], Admitted]:
 
 def may_have_holdings(octets: bytes) -> bool:
     """Whether one of these lines may be about a reservation, or about who has a name."""
-    return any(b'"kind":"%s"' % kind in octets for kind in KINDS)
+    return any(b'"kind":"%s"' % kind in octets for kind in row_facts.KINDS)
 
 
 def without_ended(pins: Pins, settled: Admitted, generation: int) -> Pins:
@@ -89,16 +88,17 @@ def of_history(git_dir: str, commit: str, arbiter: Arbiter | None) -> tuple[Admi
     from bb.ledger.travel.branch import History  # noqa: PLC0415
 
     history, address = History(git_dir, None), arbiter.address if arbiter else ""
-    known: Admitted | None = None
+    order: PublicationOrder | None = None
     try:
         for one in history.upto(commit):  # not as a list: the lines of a long history need much memory
-            known = admit_commits(history.settled if known is None else known, [one], address)
+            order = order or PublicationOrder(history.settled, address)
+            order.take(one)
     except (NotALedger, LedgerRewritten.error) as refusal:
         from bb.ledger.travel import quarantine  # noqa: PLC0415  (stray commits are rare)
 
         found = quarantine.sift("", git_dir, None, commit, refusal)
         return admit_commits(found.settled, found.commits, address), found.tip
-    return known or history.settled, history.tip
+    return order.admitted if order else history.settled, history.tip
 
 
 def without_lines_that_do_not_count(known: Admitted, commits: Sequence[Commit], counts: Counting) -> Admitted:
@@ -123,22 +123,58 @@ def _counting(known: Admitted, lasts: Mapping[str, int], counts: Counting) -> Ad
 
 def admit_commits(known: Admitted, commits: Iterable[Commit], address: str, counts: Counting | None = None) -> Admitted:
     """The results of publication order after some more commits of the remote at an ADDRESS. With COUNTS, only of the
-    lines that count.
-
-    A commit counts if its charter names that remote as the arbiter, or no arbiter at all.
-    """
-    lasts: dict[str, int] = {}
+    lines that count."""
+    order = PublicationOrder(known, address, counts)
     for commit in commits:
+        order.take(commit)
+    return order.admitted
+
+
+class PublicationOrder:
+    """The results of publication order on the remote at an ADDRESS, moved forward commit by commit from KNOWN. With
+    COUNTS, only of the lines that count.
+
+    A commit counts if its charter names that remote as the arbiter, or no arbiter at all. The rows of a fleet's engine
+    are admitted by their own order.
+    """
+
+    def __init__(self, known: Admitted, address: str, counts: Counting | None = None) -> None:
+        self._known, self._address, self._counts = known, address, counts
+        self._rows: OrderedAdmission | None = None  # instead of `_known`, after a commit with rows
+        self._incarnation = ""
+        self._lasts: dict[str, int] = {}
+
+    @property
+    def admitted(self) -> Admitted:
+        """The results after the last commit."""
+        if self._rows:
+            self._known, self._rows = self._rows.admitted, None
+        return self._known
+
+    def take(self, commit: Commit) -> None:
+        """Move forward over the next COMMIT."""
+        counts = self._counts
         if counts:
-            lasts |= _last_lines(commit)
-        if commit.settled is not None and commit.arbiter == address:
-            known = _counting(commit.settled, lasts, counts) if counts else commit.settled
-        if commit.is_carried or commit.arbiter not in ("", address):
-            continue
+            self._lasts |= _last_lines(commit)
+        if commit.settled is not None and commit.arbiter == self._address:
+            settled = commit.settled
+            self._known, self._rows = (_counting(settled, self._lasts, counts) if counts else settled), None
+        if commit.is_carried or commit.arbiter not in ("", self._address):
+            return
+        if commit.incarnation:
+            self._take_rows(commit)
+            return
         may_decide = (added for added in commit.added if may_have_holdings(added[2]))
         facts = [fact for added in may_decide for fact in _deciding_facts(*added, counts)]
-        known = admission.admit(known, commit.parent, commit.generation, facts)
-    return known
+        self._known = admission.admit(self.admitted, commit.parent, commit.generation, facts)
+
+    def _take_rows(self, commit: Commit) -> None:
+        if self._rows is None or self._incarnation != commit.incarnation:
+            self._rows, self._incarnation = OrderedAdmission(self.admitted, commit.incarnation), commit.incarnation
+        for row, octets in numbering.cut(commit.rows, commit.added):
+            if octets:
+                facts, recorders = row_facts.of_row(row.writer, row.first, octets, self._counts)
+                self._rows.row(row.place, facts, recorders)
 
 
 def _deciding_facts(
@@ -147,9 +183,9 @@ def _deciding_facts(
     last = first + octets.count(b"\n") - 1
     for n, raw in enumerate(octets.split(b"\n")[:-1], first):
         try:
-            if lines.clock_and_kind(raw)[1] in KINDS:
+            if lines.clock_and_kind(raw)[1] in row_facts.KINDS:
                 fact = kinds.fact_on(raw)
-                if isinstance(fact, FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
+                if isinstance(fact, row_facts.FACTS) and (counts is None or counts(writer, n, last, fact.agent)):
                     yield ids.event_id(writer, n), fact
         except lines.BadLine:
             continue

@@ -23,7 +23,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from bb.ledger.published.charter import Previous
     from bb.ledger.published.order_file import ArchivedRow
+    from bb.ledger.travel.numbering import Numbers
 
 MOST_KEPT = 16 << 20  # bytes of the files that grow
 
@@ -148,22 +150,33 @@ class History:
         arbiter, terms = self._charter.arbiter, self._charter.fleet
         if arbiter:
             self._take_over(arbiter.generation)
-        if previous:
-            self._numbers = numbering.of_epoch(self._charter, previous.generation, self._rows)
-        else:
-            self._numbers = numbering.after(self._numbers, earlier, self._charter, self._rows, added)
+        self._numbers = self._next_numbers(earlier, previous, added)
         self._commits += 1
         if compaction:
-            heads = {writer: head.n for writer, head in self._heads.items()}
-            self._compacted = compaction.after(heads, self._numbers.generation)
-            if self._compacted.commit == name:
-                self._commits = 0
+            self._compact(compaction, name)
         self._blanked.update(blanked)
         self._last = name
         address = arbiter.address if arbiter else ""
         rows = (self._rows or (), terms.incarnation) if terms else ()
         about = (previous is not None, address, self._taken_over, *rows)
         return Commit(name, parent, self._numbers.generation, tuple(added), tuple(blanked), *about)
+
+    def _next_numbers(
+        self, earlier: Charter | None, previous: Previous | None, added: list[tuple[str, int, bytes]]
+    ) -> Numbers:
+        """The numbers of the current commit, which may begin an epoch after the PREVIOUS one."""
+        charter = self._charter
+        if charter is None:
+            raise NotALedger
+        if previous:
+            return numbering.of_epoch(charter, previous.generation, self._rows)
+        return numbering.after(self._numbers, earlier, charter, self._rows, added)
+
+    def _compact(self, compaction: Compaction, name: str) -> None:
+        heads = {writer: head.n for writer, head in self._heads.items()}
+        self._compacted = compaction.after(heads, self._numbers.generation)
+        if self._compacted.commit == name:
+            self._commits = 0
 
     def _read_lines(
         self, change: Change, objects: git.Conversation, added: list[tuple[str, int, bytes]], blanked: list[str]

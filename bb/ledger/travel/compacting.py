@@ -79,8 +79,9 @@ def commit(
     taken_back = len(store.caught_up().hidden())
     name, before = snapshot.name_of(tip.last_lines), tip.compacted
     entries = list(islice(_files_of_lines(store, tip), MOST_ARCHIVED))
-    message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\n{numbering.trailers(tip.charter, generation, 0)}".encode()
-    writer = CommitWriter(store, message, tip.commit, now, key)
+    message = f"bb: a snapshot, {len(entries)} files archived [skip ci]\n\n"
+    message += numbering.trailers(tip.charter, generation, 0)
+    writer = CommitWriter(store, message.encode(), tip.commit, now, key)
     for path in layout.files_below(store.place.common, tip.commit, "snap/"):
         writer.remove(path)
     for number, part in enumerate(parts, 1):

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bb.kernel import clock
 from bb.kernel.errors import Conflict, Refused
 from bb.kernel.record import Record
+from bb.ledger.published import fleet_terms
 from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import LedgerRewritten
 from bb.ledger.travel import admitted, arbitration, publish, remote, rotation
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.admission import Admitted
     from bb.ledger.records.store import Store
+
+BEYOND_FLEET = 1 << 20  # places after the last one known of a fleet that is lost
 
 UnclearAddress = Refused.declare(
     "UNCLEAR_ADDRESS",
@@ -58,6 +61,7 @@ def move(store: Store, name: str, by: str, reason: str, now: int, patience: floa
         raise UnclearAddress(f"{name} is fetched from one address and pushed to another")
     target.look(may_be_gone=True)
     named = target.pins.named
+    _refuse_in_fleet(target, is_lost=is_lost)
     if target.decides:
         raise IsTheArbiter(f"{name} is the arbiter already")
     if named is None or named.address != target.address:
@@ -70,6 +74,15 @@ def move(store: Store, name: str, by: str, reason: str, now: int, patience: floa
     if told is None and not is_lost:
         raise arbitration.NotTheArbiter(f"no remote here says that {name} is to be the arbiter", hint=LOST)
     return Move(named, told, _taken_over(target, named, told))
+
+
+def _refuse_in_fleet(target: Sync, *, is_lost: bool) -> None:
+    """Refuse a move while a fleet's engine orders the ledger, because the archive of its rows would be on two branches.
+    If the arbiter IS_LOST, the fleet is lost with it."""
+    fleets = [name for name, pin in target.pins.remotes.items() if pin.tip and pin.tip.charter.fleet]
+    if target.name in fleets or (fleets and not is_lost):
+        hint = "end the fleet first: `bb fleet end`. If the arbiter is gone for good, the fleet ends with it: --lost"
+        raise fleet_terms.FleetIsOn(f"a fleet's engine orders the ledger on {fleets[0]}", hint=hint)
 
 
 def _told_or_lost(previous: Sync | None, named: Arbiter | None, after: Arbiter, *, is_lost: bool) -> Arbiter:
@@ -98,8 +111,11 @@ def _told_remote(target: Sync, named: Arbiter) -> str | None:
 
 def _last_generation(target: Sync) -> int:
     """The last generation that counts, as far as this clone knows."""
-    known = target.pins.remote(target.pins.arbiter).tip if target.pins.arbiter else None
-    return max(known.generation if known else 0, target.pins.admitted.latest)
+    pins = target.pins
+    known = pins.remote(pins.arbiter).tip if pins.arbiter else None
+    last = max(known.place if known else 0, pins.admitted.latest, pins.fleet.place if pins.fleet else 0)
+    # Other clones may know later rows of the fleet, and nobody here can tell how many.
+    return last + (BEYOND_FLEET if known and known.charter.fleet else 0)
 
 
 def _told(previous: Sync, named: Arbiter) -> Arbiter:
@@ -132,7 +148,8 @@ def _taken_over(target: Sync, named: Arbiter, told: str | None) -> int:
 
 def _results(target: Sync, named: Arbiter, told: str | None) -> Admitted:
     """The results of the order so far. Reservations that only the next arbiter has were published with this move."""
-    store, known, live = target.store, target.pins.admitted, rotation.live(target.store)
+    store, live = target.store, rotation.live(target.store)
+    known = target.pins.fleet.admitted if target.pins.fleet else target.pins.admitted
     if told and (tip := target.pins.remote(told).tip):
         commits, begun = admitted.whole_history(store, tip)
         known = admitted.admit_commits(begun, commits, arbitration.address(store.place, told))

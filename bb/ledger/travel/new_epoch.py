@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bb.ledger.git import git
+from bb.ledger.published import fleet_terms
 from bb.ledger.published.charter import LedgerRewritten
 from bb.ledger.records import payload_removal
 from bb.ledger.travel import admitted, compacting, publish, quarantine, remote, rotation
@@ -10,6 +12,7 @@ from bb.ledger.travel.sync import Sync
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ledger.published.tip import Tip
+    from bb.ledger.records.store import Store
 
 MOST_ATTEMPTS = 5  # each reads the whole history and makes a snapshot
 
@@ -43,9 +46,17 @@ def rotate(sync: Sync, by: str, reason: str) -> int:
     raise remote.Contended("other clones published on every attempt", remote=sync.name)
 
 
+def commits_in(store: Store, tip: Tip) -> int:
+    """The number of commits in the epoch of TIP."""
+    previous = tip.charter.previous
+    if tip.charter.format < fleet_terms.FORMAT:
+        return tip.generation - (previous.generation if previous else 0)
+    return int(git.run(["rev-list", "--count", tip.commit], git_dir=store.place.common))  # rows have numbers there
+
+
 def _commits_between(earlier: Tip | None, begun: Tip) -> int:
     """The number of commits that the epoch of a killed run has replaced, which had BEGUN it: git goes on pushing when
-    bb is killed."""
+    bb is killed. If a fleet gave the numbers, it is the number of rows."""
     ended, before = begun.charter.previous, earlier.charter.previous if earlier else None
     return (ended.generation if ended else 0) - (before.generation if before else 0)
 

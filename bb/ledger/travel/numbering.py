@@ -13,7 +13,7 @@ from __future__ import annotations
 from bb.kernel.record import Record
 from bb.ledger.carrier.door import first_digest, next_digest
 from bb.ledger.journal import line as lines
-from bb.ledger.published import fleet_terms
+from bb.ledger.published import fleet_terms, order_file
 from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.layout import ORDER
 
@@ -76,6 +76,17 @@ def of_epoch(charter: Charter, generation: int, rows: Sequence[ArchivedRow] | No
     if rows:
         return Numbers(generation, rows[-1].digest)
     return Numbers(generation, first_digest(charter.repo, terms.incarnation)) if terms else Numbers(generation + 1)
+
+
+def at_snapshot(charter: Charter, generation: int, order: bytes) -> Numbers:
+    """The numbers of a commit of that GENERATION which adds no lines, in whose tree the file `order` is ORDER."""
+    terms = charter.fleet
+    if terms is None or generation < terms.first:
+        return Numbers(generation, first_digest(charter.repo, terms.incarnation) if terms else "")
+    rows = order_file.read(order)
+    if rows[-1].place != generation:
+        raise NotALedger("the order in the last commit ends at another place than its snapshot")
+    return Numbers(generation, rows[-1].digest)
 
 
 def trailers(charter: Charter, generation: int, commits: int) -> str:

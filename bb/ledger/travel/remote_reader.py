@@ -39,7 +39,7 @@ from bb.ledger.published.arbiter import Arbiter, address_of
 from bb.ledger.published.charter import Charter, LedgerRewritten, NotALedger, must_be_ours
 from bb.ledger.records import payload_removal
 from bb.ledger.signing.verdicts import SigningLaw
-from bb.ledger.travel import arbitration, tip_reader, transport
+from bb.ledger.travel import arbitration, numbering, tip_reader, transport
 from bb.ledger.travel.remote import MOST_REFS, RemoteNotFound, only_place
 from bb.ledger.travel.tip_reader import Latest
 
@@ -115,7 +115,7 @@ def published_ledger(
             if found:
                 found.index.close()
             source.fetch(transport.EVERYTHING)
-            commit, _, _ = _tip(repository)
+            commit = _tip(repository)[0]
             found, lost = _everything(repository, commit, store, at, law)
         try:
             yield _peek(found, remote, store, lost)
@@ -190,7 +190,7 @@ def _read_latest(source: _Source, repository: str, store: str, at: str) -> Found
     """Read the last commit, and verify the commits since its snapshot. None if every commit is needed."""
     latest: Latest | None = None
     for look in range(MOST_LOOKS):
-        commit, committed_at, generation = _tip(repository)
+        commit, committed_at, generation, since_snapshot = _tip(repository)
         if generation is None:
             break
         if latest is None or latest.commit != commit:
@@ -207,11 +207,12 @@ def _read_latest(source: _Source, repository: str, store: str, at: str) -> Found
         if verified:
             order = _save_order(store, verified[0], latest.arbiter, at)
             return Found(latest.index, commit, committed_at, verified[1], order)
-        if generation <= latest.newest.at.generation:
+        behind = generation - latest.newest.at.generation if since_snapshot is None else since_snapshot
+        if behind <= 0:
             break
         # Back to the commit of the snapshot, and not much further, because the commits before it have many files. The
         # branch may move meanwhile, and stray commits have no number.
-        source.fetch(f"--depth={generation - latest.newest.at.generation + 1 + look * MORE}")
+        source.fetch(f"--depth={behind + 1 + look * MORE}")
     if latest:
         latest.index.close()
     return None
@@ -325,16 +326,20 @@ def _shown(remote: str) -> str:
     return harmless(transport.without_password(remote))
 
 
-def _tip(repository: str) -> tuple[str, int, int | None]:
+def _tip(repository: str) -> tuple[str, int, int | None, int | None]:
     """The last commit, its time, and its generation; None if it is not one that bb makes. Then only the commits before
-    it show whether it deleted something."""
-    form = "--format=%H %ct %(trailers:key=Bb-Generation,valueonly=true,separator=%x20)%n%s"
+    it show whether it deleted something. And the number of commits since the newest snapshot, if it has that number:
+    in a ledger that has, or had, a fleet, generations do not tell it."""
+    trailers = (
+        f"%(trailers:key={key},valueonly=true,separator=%x20)%n" for key in ("Bb-Generation", numbering.COMMITS)
+    )
+    form = f"--format=%H%n%ct%n{''.join(trailers)}%s"
     if int(git.run(["cat-file", "-s", FETCHED], git_dir=repository)) > tip_reader.MOST_ABOUT:
         raise bounds.LedgerTooLarge("the message of the last commit is longer than a ledger can have")
-    about, _, subject = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository).partition("\n")
-    commit, moment, generation = (*about.split(), "", "")[:3]
+    about = git.run(["log", "-1", "--no-show-signature", form, FETCHED], git_dir=repository)
+    commit, moment, generation, commits, subject = about.split("\n", 4)
     is_ours = subject.startswith("bb: ")
-    return commit, (_number(moment) or 0) * clock.SECOND, _number(generation) if is_ours else None
+    return commit, (_number(moment) or 0) * clock.SECOND, _number(generation) if is_ours else None, _number(commits)
 
 
 def _number(text: str) -> int | None:

@@ -10,15 +10,16 @@ differently than readers of the engine. Its payload is removed by the next commi
 from __future__ import annotations
 
 from bb.kernel import ids
-from bb.kernel.errors import Conflict
+from bb.kernel.errors import BbError, Conflict
 from bb.ledger.carrier import sound_rows
-from bb.ledger.carrier.door import AnotherEngine, next_digest
+from bb.ledger.carrier.door import VOID, AnotherEngine, next_digest
 from bb.ledger.git import program
+from bb.ledger.journal import received
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import START, BadLine, blanked
 from bb.ledger.published import fleet_terms, order_file
 from bb.ledger.published.layout import ORDER
-from bb.ledger.published.order_file import VOID, ArchivedRow
+from bb.ledger.published.order_file import ArchivedRow
 from bb.ledger.published.tip import Commit
 from bb.ledger.records import payload_removal
 from bb.ledger.travel import admitted, importing, numbering, publish, remote
@@ -50,13 +51,17 @@ def archive(sync: Sync, rows: Sequence[Row]) -> Tip:
 
     Withdrawals are published too. Snapshots are not made here, because they take long (`due_snapshot.py`).
     """
-    pause = FIRST_PAUSE
+    pause, tip = FIRST_PAUSE, sync.pin.tip
+    if tip is None or tip.charter.fleet is None or (rows and rows[0].place > tip.place + 1):
+        sync.look()  # this clone has not seen the branch lately
     while waiting := _waiting(sync, rows):
         try:
             _publish(sync, waiting)
         except remote.Moved as moved:
             pause = sync.look_later(moved, pause)
-        except (*remote.unreachable(), program.GitFailed.error):
+        except BbError as failure:
+            if not isinstance(failure, (program.GitFailed, *remote.unreachable())):
+                raise
             before = _tip(sync)
             sync.look()  # the push may have arrived, and only the answer was lost; or git has deleted the parent
             if _tip(sync) == before:
@@ -82,7 +87,8 @@ def _waiting(sync: Sync, rows: Sequence[Row]) -> Sequence[Row]:
     known = max(tip.place + 1 - rows[0].place, 0) if rows else 0
     if known and len(rows) >= known and tip.generation == tip.place and rows[known - 1].digest != tip.digest:
         raise AnotherEngine(f"the row at place {tip.place} is another one than in the archive")
-    size, waiting = 0, list[Row]()
+    waiting: list[Row] = []
+    size = 0
     for row in rows[known : known + order_file.MOST_ROWS]:
         size += len(row.octets)
         if waiting and size > MOST_BYTES:
@@ -97,7 +103,8 @@ def _publish(sync: Sync, rows: Sequence[Row]) -> None:
     _refuse_wrong_digests(tip, rows)
     counted = _counted(sync, tip, rows)
     incoming = Commit("", None, 0, _added(counted, {}), ())
-    sync.import_lines(importing.check(sync.store, [incoming], tip.last_lines))
+    with received.Turn(sync.store.path):  # the relay writes the same journals
+        sync.import_lines(importing.check(sync.store, [incoming], tip.last_lines))
     after, content, made = _committed(sync, tip, counted)
     sync.push_made(after, content, made)
 

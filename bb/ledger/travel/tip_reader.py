@@ -15,10 +15,10 @@ from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
 from bb.ledger.git import git
 from bb.ledger.index.index import Index
-from bb.ledger.published import bounds, layout
+from bb.ledger.published import bounds, layout, order_file
 from bb.ledger.published.charter import CHARTER, LedgerRewritten, NotALedger, charter_of
 from bb.ledger.published.tip import Compacted, Head, Tip
-from bb.ledger.travel import admitted, archive, branch, snapshot
+from bb.ledger.travel import admitted, archive, branch, numbering, snapshot
 from bb.ledger.travel.snapshot import Snapshot
 
 TYPE_CHECKING = False
@@ -84,13 +84,13 @@ def since_snapshot(repository: str, latest: Latest) -> tuple[Admitted, int] | No
     if newest.at.arbiter not in (None, latest.arbiter):
         raise NotALedger("the newest snapshot has the results of another arbiter")
     address = latest.arbiter.address if latest.arbiter else ""
-    history, results = branch.History(repository, base), newest.at.admitted
+    history, order = branch.History(repository, base), admitted.PublicationOrder(newest.at.admitted, address)
     try:
         for one in history.upto(latest.commit) if latest.commit != made_in else ():
-            results = admitted.admit_commits(results, [one], address)
+            order.take(one)
     except (NotALedger, LedgerRewritten.error) as refusal:
         return _without_strays(repository, base, latest, refusal)
-    return results, history.tip.generation
+    return order.admitted, history.tip.generation
 
 
 def _without_strays(repository: str, base: Tip, latest: Latest, refusal: BbError) -> tuple[Admitted, int]:
@@ -119,6 +119,7 @@ def _tip_at(repository: str, commit: str, newest: Snapshot, name: str) -> Tip | 
     archived, ends = newest.last_lines, dict[str, int]()
     with git.Conversation(["cat-file", "--batch"], git_dir=repository) as objects:
         charter = charter_of(layout.blob(objects, files[CHARTER], layout.SMALL)) if CHARTER in files else None
+        order = layout.blob(objects, files[layout.ORDER], order_file.LARGEST) if layout.ORDER in files else b""
         for path, blob in files.items():  # in order, so the last file of a writer comes last
             if _holds_lines(path) and path != CHARTER:
                 writer, first = layout.segment_of(path)
@@ -131,7 +132,8 @@ def _tip_at(repository: str, commit: str, newest: Snapshot, name: str) -> Tip | 
     names = {found for path in files if (found := snapshot.name_in(path))} - {name}
     covered = sum(newest.last_lines.values())
     compacted = Compacted(archived, manifests, (*sorted(names), name), covered, commit, newest.at.generation)
-    return Tip(commit, newest.at.generation, charter, heads, frozenset(), compacted)
+    numbers = numbering.at_snapshot(charter, newest.at.generation, order)
+    return Tip(commit, numbers.generation, charter, heads, frozenset(), compacted, digest=numbers.digest)
 
 
 def _begun(newest: Snapshot) -> Index | None:
@@ -147,7 +149,7 @@ def _begun(newest: Snapshot) -> Index | None:
 
 def _holds_lines(path: str) -> bool:
     """Whether the file at PATH is a file of lines."""
-    if path in (layout.README, layout.SETTLED) or path.startswith(archive.FOLDER):
+    if path in (layout.README, layout.SETTLED, layout.ORDER) or path.startswith(archive.FOLDER):
         return False
     return not (path.startswith("snap/") and snapshot.name_in(path))
 

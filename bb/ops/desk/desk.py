@@ -72,11 +72,13 @@ class Desk:
         self._said: tuple[str, ...] = ()  # the session ids that the host has sent with this request
         self._place: Place | None = None
         self._is_ours = False
+        self._engine: bool | None = None  # whether this clone has joined a fleet
+        self._sent = 0  # of the store's records, those that the relay has sent
         self._store: Store | None = None
 
     def begin(self, *, only_reads: bool, request: str = "") -> None:
         """Begin a request. REQUEST is its digest, if it has an idempotency key."""
-        self._only_reads, self.request = only_reads, request
+        self._only_reads, self.request, self._engine = only_reads, request, None
         self._records = self._store.records if self._store is not None else 0
 
     @property
@@ -180,7 +182,7 @@ class Desk:
     def switch_to(self, cwd: str, place: Place | None) -> None:
         """Switch to directory CWD and the repository at PLACE; without PLACE, to the repository that contains CWD."""
         self.close()
-        self.cwd, self._place, self._store, self._is_ours = cwd, place, None, False
+        self.cwd, self._place, self._store, self._is_ours, self._engine = cwd, place, None, False, None
 
     @property
     def place(self) -> Place:
@@ -249,6 +251,27 @@ class Desk:
         ignore_case = work_tree.is_case_insensitive(place)
         return Holdings(index, place.store, now, threshold, ignore_case=ignore_case, work_tree=place.work_tree)
 
+    @property
+    def is_in_fleet(self) -> bool:
+        """Whether this clone has joined a fleet, and the ledger that it publishes to has one. Outside a fleet, this is
+        one look at the disk."""
+        if not self._has_engine:
+            return False
+        from bb.ledger.published import pins  # noqa: PLC0415  (needed only in a fleet)
+
+        return pins.read(self.place.store).terms is not None
+
+    @property
+    def _has_engine(self) -> bool:
+        """Whether this clone has joined a fleet (`fleet_results.has_joined`, without its import)."""
+        if self._engine is None:
+            self._engine = os.path.exists(os.path.join(self.place.store, "fleet", "engine.json"))
+        return self._engine
+
+    def note_all_sent(self) -> None:
+        """Note that the relay has sent all that was recorded so far, so it need not be woken for that."""
+        self._sent = self.store.records
+
     def caller(self, named: str | None = None) -> str:
         """The calling agent: the one NAMED in the request, else BB_AGENT, else the agent of the host's session. The
         first two must not contradict each other."""
@@ -290,11 +313,19 @@ class Desk:
         return agent if ids.is_actor_id(agent) else "user"
 
     def sync_later(self) -> None:
-        """Start a background sync if this request changed anything and a sync is due."""
-        if not (self._has_beaten or (self._store is not None and self._store.records)):
+        """Let other clones know of what this request changed: start a background sync if one is due; in a fleet, wake
+        the relay of this clone."""
+        records = self._store.records if self._store is not None else 0
+        if not (self._has_beaten or records):
             return
         age = last_sync.age(self.place.store)
-        if age is not None and age >= RARELY:
+        is_due = age is not None and age >= RARELY
+        if (is_due or records > self._sent) and self._has_engine:
+            from bb.ledger.fleet import waking  # noqa: PLC0415  (needed only in a fleet)
+
+            if waking.wake(self.place.store, self.cwd, self.env) and is_due:
+                last_sync.touch(self.place.store)  # a heartbeat looks for the relay only now and then
+        elif is_due:
             from bb.ledger.travel import background  # noqa: PLC0415  (rarely needed)
 
             background.start_if_due(self.place, self.cwd, self.env, RARELY)

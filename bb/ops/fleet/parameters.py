@@ -13,14 +13,13 @@ LONGEST_MACHINE = 40
 
 
 class Engine(Text):
-    """The engine: postgres://HOST/DATABASE, service=NAME or another connection string of libpq, or nats://HOST:PORT.
-    Without a password. Default: what PGSERVICE, PGHOST and libpq's other variables name."""
+    """The engine, without a password: postgres://HOST/DATABASE, service=NAME, or nats://HOST:PORT."""
 
     metavar = "ENGINE"
 
 
 class MachineName(Text):
-    """The name of the machine, of which its role is made: lower-case letters, digits, `-` and `_`."""
+    """The name of the machine: lower-case letters, digits, `-` and `_`."""
 
     metavar = "MACHINE"
 

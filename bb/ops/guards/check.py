@@ -101,9 +101,19 @@ def check(
     rows = [path_verdict(held, scope, who) | _vanished(held, scope) for scope in scopes]
     in_way = [row for row in rows if row["verdict"] == HELD]
     answer: dict[str, Any] = {"agent_id": who, "may_touch": not in_way, "is_managed": True, "paths": rows}
+    answer |= _fleet_age(desk)
     if in_way and who:
         raise path_held(in_way, who, answer)
     return answer
+
+
+def _fleet_age(desk: Desk) -> dict[str, Any]:
+    """The member that says how old the order of the fleet's engine is; empty outside a fleet."""
+    if not desk.is_in_fleet:
+        return {}
+    from bb.ops.desk import fleet_age  # noqa: PLC0415  (needed only in a fleet)
+
+    return fleet_age.member(desk)
 
 
 def _vanished(held: Holdings, scope: Scope) -> dict[str, Any]:

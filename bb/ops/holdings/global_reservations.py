@@ -18,7 +18,7 @@ from bb.coordination.holdings.admission import Grant
 from bb.coordination.holdings.holdings import Reservation
 from bb.coordination.holdings.reservations import InvalidArgs, ReservationConflict, Wanted
 from bb.kernel import escaping, ids
-from bb.kernel.errors import BbError, Busy
+from bb.kernel.errors import BbError
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.published.pins import Pins
@@ -30,6 +30,7 @@ from bb.messaging.mail import mail
 from bb.ops.desk import signs_of_life
 from bb.ops.desk.desk import Desk
 from bb.ops.holdings import recording
+from bb.ops.holdings.recording import GrantPending
 from bb.ops.ledger.sync import ONLY_PULL, NotPublished
 
 TYPE_CHECKING = False
@@ -38,12 +39,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 PATIENCE = 30.0  # seconds for all attempts together
-
-GrantPending = Busy.declare(
-    "GRANT_PENDING",
-    "It is not known whether the reservation was admitted",
-    hint="you do not hold it yet; run `bb sync`, then `bb agent status`; `bb agent release` withdraws the request",
-)
 
 
 def refuse_incompatible_options(

@@ -10,6 +10,7 @@ from bb.coordination.holdings.held import freeze_members, region_members
 from bb.coordination.holdings.reservations import InvalidArgs
 from bb.coordination.protocol import notices
 from bb.kernel import clock
+from bb.kernel.errors import Busy
 from bb.ledger.git import work_tree
 from bb.ledger.journal import kinds
 from bb.ops.desk import pause_check, signs_of_life
@@ -33,6 +34,12 @@ QUEUED = "x.bb.queued"
 HOT_FOR = clock.HOUR  # how far back a scope counts as much wanted,
 HOT_TIMES = 3  # and how often others must have held it since then
 MOST_LOOKED_AT = 12  # reservations; the first ones that the index returns at once
+
+GrantPending = Busy.declare(
+    "GRANT_PENDING",
+    "It is not known whether the reservation was admitted",
+    hint="you do not hold it yet; run `bb sync`, then `bb agent status`; `bb agent release` withdraws the request",
+)
 
 
 def reserved(

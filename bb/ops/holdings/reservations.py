@@ -127,6 +127,11 @@ def reserve(
         is_open=kind == holdings.OPEN,
         is_exclusive=exclusive,
     )
+    if desk.is_in_fleet and kind != holdings.OPEN:
+        from bb.ops.holdings import fleet_reservations  # noqa: PLC0415  (needed only in a fleet)
+
+        fleet_reservations.refuse_incompatible_options(request, is_queued=queue or deadline is not None, key=key)
+        return fleet_reservations.reserve(desk, request, fallback, wait, allow_secret)
     if global_ or fallback:
         from bb.ops.holdings import global_reservations  # noqa: PLC0415  (most reservations need no remote)
 
@@ -286,7 +291,14 @@ def status(
             "unacked_required_messages": len(owed),
         },
         **({"left_out": {"reservations": left_out}} if left_out else {}),
+        **(_fleet_age(desk) if desk.is_in_fleet else {}),
     }
+
+
+def _fleet_age(desk: Desk) -> dict[str, Any]:
+    from bb.ops.desk import fleet_age  # noqa: PLC0415  (needed only in a fleet)
+
+    return fleet_age.member(desk)
 
 
 def _current(

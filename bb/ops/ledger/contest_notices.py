@@ -24,10 +24,12 @@ from bb.ops.desk.desk import Desk
 HINT = "{owner} reserved {held} in another clone and published it first; do not edit it: release yours or agree by mail"
 
 
-def notify_losers(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
+def notify_losers(desk: Desk, came: Sequence[str] | None) -> list[dict[str, str]]:
     """Record an INCURSION for each reservation here that loses to one that CAME from another clone, and notify its
-    holder."""
-    if not came:
+    holder. None stands for all that have ever come."""
+    if came is not None and not came:
+        return []
+    if came is None and not _lost(desk, desk.holdings(desk.store.caught_up(), desk.now()), came):
         return []
 
     def decide(index: Index, held: Holdings) -> list[Fact]:
@@ -42,12 +44,12 @@ def notify_losers(desk: Desk, came: Sequence[str]) -> list[dict[str, str]]:
     return [{"agent_id": fact.incoming, "scope": fact.scope, "stands": fact.owner, "held": fact.held} for fact in lost]
 
 
-def _lost(desk: Desk, held: Holdings, came: Sequence[str]) -> list[Incurred]:
+def _lost(desk: Desk, held: Holdings, came: Sequence[str] | None) -> list[Incurred]:
     """The reservations of this clone that lose to a reservation that CAME, as INCURSIONs."""
-    news, lost = set(came), []
+    news, lost = None if came is None else set(came), []
     for ours in held.of_writers(writers_of_this_clone(desk)):
         winner = None if ours.is_over else held.contested_by(ours)
-        if winner and winner.reservation.id in news:
+        if winner and (news is None or winner.reservation.id in news):
             lost.append(_incursion(ours, winner))
     return lost
 

@@ -1,5 +1,5 @@
-"""What a clone does after a sync that brought another charter: it follows the end of a fleet, and tells its agents which
-of their reservations became void. The holder's own clone tells the holder."""
+"""What a clone does after a sync that brought another charter: it follows the end of a fleet, and gives up reservations
+that became void. The holder's own clone tells the holder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from bb.ops.ledger.contest_notices import writers_of_this_clone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from bb.coordination.holdings.holdings import Reservation
     from bb.ledger.index.index import Index
     from bb.ledger.journal.kinds import Fact
@@ -42,12 +40,13 @@ def follow(desk: Desk) -> list[dict[str, str]]:
 def notify_holders(desk: Desk) -> list[dict[str, str]]:
     """Give up the reservations of this clone that are void for good, and notify their holders."""
     known = pins.read(desk.store.path)
-    if not _void(desk, desk.holdings(desk.store.caught_up(), desk.now()), known):
+    incarnation = known.terms.incarnation if known.terms else None
+    if not would_be_void(desk, incarnation):
         return []
     ended: list[Reservation] = []
 
     def decide(_: Index, held: Holdings) -> list[Fact]:
-        void = _void(desk, held, known)
+        void = _void(desk, held, known, incarnation)
         ended[:] = [one for lost in void.values() for one in lost]
         letters = [fleet_notices.void(holder, lost, why) for (holder, why), lost in void.items()]
         return [*(Released(one.agent, one.id) for one in ended), *letters]
@@ -62,12 +61,23 @@ def notify_holders(desk: Desk) -> list[dict[str, str]]:
     )
     for holder in {one.agent for one in ended}:
         _flag(desk, holder, [one.scope for one in ended if one.agent == holder])
+    return _shown(ended)
+
+
+def would_be_void(desk: Desk, incarnation: str | None) -> list[dict[str, str]]:
+    """The reservations of this clone that are void for good once the fleet's log is that INCARNATION; None stands for
+    the end of the fleet."""
+    held = desk.holdings(desk.store.caught_up(), desk.now())
+    void = _void(desk, held, pins.read(desk.store.path), incarnation)
+    return _shown([one for lost in void.values() for one in lost])
+
+
+def _shown(ended: list[Reservation]) -> list[dict[str, str]]:
     return [{"agent_id": one.agent, "scope": one.scope, "reservation_id": one.id} for one in ended]
 
 
-def _void(desk: Desk, held: Holdings, known: Pins) -> Void:
+def _void(desk: Desk, held: Holdings, known: Pins, incarnation: str | None) -> Void:
     """The reservations of this clone that are void for good."""
-    incarnation = known.terms.incarnation if known.terms else None
     found: Void = {}
     for ours in held.of_writers(writers_of_this_clone(desk)):
         reservation = ours.reservation

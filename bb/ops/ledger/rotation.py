@@ -65,8 +65,7 @@ def rotate(
         "reason": reason,
     }
     if dry_run:
-        previous = before.charter.previous
-        commits = before.generation - (previous.generation if previous else 0)
+        commits = new_epoch.commits_in(store, before)
         return summary | {"commits": commits, "tip": None, "generation": None, "by": None}
     secret_patterns.refuse_secrets(reason)
     who = signs_of_life.caller(desk, agent or desk.env.get("BB_AGENT") or ids.PERSON, may_be_person=True)

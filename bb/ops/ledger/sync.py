@@ -110,6 +110,9 @@ def sync(
     clone publishes, commands that record something start a background sync, at most every five minutes; BB_SYNC=off
     prevents this.
 
+    In a fleet, the relay of this clone does this all the time, and a sync waits until everything is sent to the engine
+    and read from it. --publish also publishes it in the git archive. Without the engine, --pull reads the archive.
+
     Parameters:
         pull: Only fetch the published lines of other clones.
         push: Only publish the lines of this clone.
@@ -128,28 +131,38 @@ def sync(
         raise OneDirection("--farewell publishes everything, so it cannot be used with a sync that publishes nothing")
     if sum([pull, push or publish or dry_run, local, background]) > 1:
         raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
-    if background:
+    if background or local:
         if remote:
-            raise OneDirection("--background uses the remote of this clone, so it cannot be used with --remote")
-        return {"started": background_sync(desk)}
-    if local:
-        if remote:
-            raise OneDirection("--local uses no remote, so it cannot be used with --remote")
-        return commit(desk)
+            which = "--background uses the remote of this clone" if background else "--local uses no remote"
+            raise OneDirection(f"{which}, so it cannot be used with --remote")
+        return {"started": background_sync(desk)} if background else commit(desk)
     name = remote_of(desk, remote)
-    if not pull:
+    direction = PULL if pull else PUSH if push else BOTH
+    if dry_run:
         must_exist(desk)
         saved_pins = renamed_remotes.pins_now(desk.place)
-        if dry_run:
-            return _would_show(desk, saved_pins, name) | _would_move(saved_pins, name, place)
-        if not (publish or saved_pins.remote(name).publishes):
-            hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if remote else None
-            message = f"this clone has not published to {name}"
-            raise NotPublished(message, hint=hint, **_would_show(desk, saved_pins, name))
+        return _would_show(desk, saved_pins, name) | _would_move(saved_pins, name, place)
+    if place is None and desk.is_in_fleet:
+        from bb.ops.ledger import fleet_sync  # noqa: PLC0415  (needed only in a fleet)
+
+        if fleet_sync.is_about_engine(desk, name):
+            answer = fleet_sync.sync(desk, name, direction, timeout, archives=publish or farewell)
+            return answer | ({"farewell": _say_farewell(desk, name, timeout)} if farewell else {})
+    if not pull:
+        _must_publish(desk, name, remote, publishes=publish)
     ref = _ref_of(desk, place, name, publishes=publish)
-    direction = PULL if pull else PUSH if push else BOTH
     answer = run_sync(desk, name, direction, timeout, publishes=publish, ref=ref)
     return answer | {"farewell": _say_farewell(desk, name, timeout)} if farewell else answer
+
+
+def _must_publish(desk: Desk, name: str, named: str | None, *, publishes: bool) -> None:
+    """Refuse if this clone has not published to the remote NAME, and is not asked to."""
+    must_exist(desk)
+    saved_pins = renamed_remotes.pins_now(desk.place)
+    if not (publishes or saved_pins.remote(name).publishes):
+        hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if named else None
+        message = f"this clone has not published to {name}"
+        raise NotPublished(message, hint=hint, **_would_show(desk, saved_pins, name))
 
 
 def _say_farewell(desk: Desk, name: str, timeout: int) -> dict[str, Any]:
@@ -161,6 +174,11 @@ def _say_farewell(desk: Desk, name: str, timeout: int) -> dict[str, Any]:
         return {"writer": None, "still_held": _still_held(desk)}
     writers.retire(os.path.join(store.path, JOURNALS), writer, "bb sync --farewell", None)
     # Another process may have recorded something since the sync.
+    if desk.is_in_fleet:
+        from bb.ops.ledger import fleet_sync  # noqa: PLC0415  (needed only in a fleet)
+
+        fleet_sync.sync(desk, name, PUSH, timeout, archives=True)
+        return {"writer": writer, "still_held": _still_held(desk)}
     if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
         run_sync(desk, name, PUSH, timeout, publishes=False)
     if publishing.unpublished(store, pins.read(store.path).remote(name).tip):
@@ -275,7 +293,11 @@ def remote_of(desk: Desk, named: str | None) -> str:
 
 
 def background_sync(desk: Desk) -> bool:
-    """Start a background sync. Returns whether one was started."""
+    """Start a background sync. Returns whether one was started. In a fleet, the relay is woken instead."""
+    if desk.is_in_fleet:
+        from bb.ledger.fleet import waking  # noqa: PLC0415  (needed only in a fleet)
+
+        return waking.wake(desk.place.store, desk.cwd, desk.env)
     if pins.read(desk.place.store).publishes_to is None:
         return False
     return in_background.start_if_due(desk.place, desk.cwd, desk.env, in_background.SOON)

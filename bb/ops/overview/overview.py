@@ -18,7 +18,7 @@ from bb.ledger.views.protocol_events import Events
 from bb.messaging.mail import mail
 from bb.ops.agent_params import Since
 from bb.ops.catalogue import TruncatedRows, older_events, op
-from bb.ops.desk import agent_rows, pause_check, signs_of_life, taken_names
+from bb.ops.desk import agent_rows, fleet_age, pause_check, signs_of_life, taken_names
 from bb.ops.holdings.recording import shown as shown_reservation
 from bb.ops.overview import problems, sentences
 from bb.ops.params import AgentOrPerson, Number, Text
@@ -83,7 +83,7 @@ def status(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
             for one in line
         ],
         "is_damaged": bool(desk.store.damages()),
-        "sync": _synced(desk),
+        **({"sync": None, **fleet_age.member(desk)} if desk.is_in_fleet else {"sync": _synced(desk)}),
         **({"left_out": left_out} if left_out else {}),
     }
 

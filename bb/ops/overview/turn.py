@@ -38,12 +38,20 @@ def tell(desk: Desk, who: str, *, is_all: bool = False) -> dict[str, Any]:
     index = desk.store.caught_up()
     memory = agent_news.memory_of(desk, who)
     found = agent_news.collect(desk, index, who, memory, is_all=is_all)
+    age = _fleet_age(desk) if desk.is_in_fleet else {}
     if not found.news:
         agent_news.remember(desk, memory, found.old, seen=found.seen)
-        return {}
+        return age
     from bb.attention.turns import agent_news as rules  # noqa: PLC0415  (most turns have no news)
 
     told = rules.fit(found.news)
     agent_news.remember(desk, memory, (*found.old, *told.names), seen=found.seen)
     hint = {"hint": f"bb turn --agent {who}"} if "more" in told.answer else {}
-    return told.answer | hint
+    return told.answer | hint | age
+
+
+def _fleet_age(desk: Desk) -> dict[str, Any]:
+    """How old the engine's order is, if that is worth a sentence."""
+    from bb.ops.desk import fleet_age  # noqa: PLC0415  (needed only in a fleet)
+
+    return fleet_age.member(desk, only_if_old=True)

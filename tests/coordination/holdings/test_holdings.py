@@ -319,10 +319,20 @@ def test_a_time_that_was_changed_is_passed_on_too_and_counts_from_then():
     assert (found.ttl, found.renewed_at) == (30, NOON + 7 * MINUTE)
 
 
-def test_what_is_held_in_every_clone_and_what_is_frozen_are_not_passed_on():
+@pytest.mark.parametrize("deciding", [{"base": "f" * 40}, {"order": "f" * 16}])
+def test_what_is_held_in_every_clone_is_not_passed_on_and_its_holder_and_the_person_end_it(deciding: dict[str, str]):
     fact, place, ts = MADE
-    everywhere, frozen = fact.replace(base="f" * 40), fact.replace(agent="user")
-    assert holder((everywhere, place, ts), said(GIVEN, 7)) == ("ada", "active")
+    everywhere = (fact.replace(**deciding), place, ts)
+    assert told(everywhere).is_global
+    assert holder(everywhere, said(GIVEN, 7)) == ("ada", "active")
+    assert holder(everywhere, said(TakenOver("bo1", NAME, "ada", "stale", "expired"), 7)) == ("ada", "active")
+    assert holder(everywhere, said(Released("ada", NAME), 7)) == ("ada", "released")
+    assert holder(everywhere, said(Expired("user", NAME), 7)) == ("ada", "expired")
+
+
+def test_what_is_frozen_is_not_passed_on():
+    fact, place, ts = MADE
+    frozen = fact.replace(agent="user")
     assert holder((frozen, place, ts), said(Transferred("user", NAME, "bo1"), 7)) == ("user", "active")
 
 

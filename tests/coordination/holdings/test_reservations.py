@@ -307,11 +307,30 @@ def test_allow_overlap_with_takeover_leaves_no_silent_holder_in_place(scope: str
     assert [fact.outcome for fact in of(Incurred, facts)] == ["taken_over"]
 
 
-def test_allow_overlap_with_takeover_goes_beside_what_is_held_in_every_clone():
+GLOBAL = pytest.mark.parametrize("deciding", [{"base": "0" * 40}, {"order": "0" * 16}], ids=["remote", "engine"])
+
+
+@GLOBAL
+def test_allow_overlap_with_takeover_goes_beside_what_is_held_in_every_clone(deciding: dict[str, str]):
     everywhere = held(silent=40)
-    everywhere = everywhere.replace(reservation=everywhere.reservation.replace(base="0" * 40))
+    everywhere = everywhere.replace(reservation=everywhere.reservation.replace(**deciding))
     facts = ask(wanting("src/parser", allow_overlap=True, takeover=True), everywhere)
     assert of(TakenOver, facts) == []
+
+
+@GLOBAL
+def test_what_is_held_in_every_clone_is_taken_over_only_in_every_clone(deciding: dict[str, str]):
+    everywhere = held(silent=40)
+    everywhere = everywhere.replace(reservation=everywhere.reservation.replace(**deciding))
+    error = refusal(wanting(takeover=True), everywhere)
+    assert isinstance(error, ReservationStaleFound.error)
+    assert ("--global" in (error.hint or "")) is ("base" in deciding), "with an engine, every reservation is global"
+
+    facts = ask(wanting(takeover=True).replace(**deciding), everywhere)
+    assert [fact.reservation for fact in of(TakenOver, facts)] == [id_of(1)]
+    (made,) = of(Reserved, facts)
+    assert made.is_global
+    assert (made.base, made.order) == (deciding.get("base"), deciding.get("order"))
 
 
 def test_a_conflict_names_every_holder_living_or_silent_and_says_all_that_must_be_passed():

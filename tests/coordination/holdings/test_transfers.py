@@ -55,8 +55,12 @@ def test_of_several_who_share_it_the_person_says_whose():
 
 def test_what_is_held_in_every_clone_is_not_passed_on():
     mine = held(ADA)
-    with pytest.raises(GlobalTransfer.error):
+    with pytest.raises(GlobalTransfer.error) as refusal:
         given(USER, mine.replace(reservation=mine.reservation.replace(base="f" * 40)))
+    assert "--global" in (refusal.value.hint or "")
+    with pytest.raises(GlobalTransfer.error) as refusal:
+        given(USER, mine.replace(reservation=mine.reservation.replace(order="f" * 16)))
+    assert "--global" not in (refusal.value.hint or "")
 
 
 def test_who_holds_it_already_needs_nothing():

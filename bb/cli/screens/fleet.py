@@ -1,0 +1,206 @@
+"""Text screens for the fleet: beginning, ending and joining one, and its state."""
+
+from __future__ import annotations
+
+from bb.cli.screens import travel
+from bb.cli.screens.styling import counted
+from bb.kernel.foreign import Foreign, page, quotation, sentence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+MOST_SHOWN = 60  # machines
+STATES = {
+    "not_joined": "This clone has not joined the fleet",
+    "no_relay": "No relay of this clone runs: commands work in this clone, and nothing is sent or received",
+    "away": "The engine cannot be reached: local work goes on, and global reservations are refused",
+    "stopped": "Global reservations are refused, because the engine has another history than this ledger",
+    "connected": "Connected",
+}
+
+
+def _engine(found: Foreign) -> str:
+    return f"{found['carrier']}, {sentence(found['address'])}"
+
+
+def _steps(found: Foreign, verb: str) -> Iterator[str]:
+    """What a dry run found."""
+    yield f"{verb} would:"
+    for step in found["steps"]:
+        yield f"  {sentence(step)}"
+    for one in found.get("void", ()):
+        yield f"  {one['agent_id']} would lose its reservation of {one['scope']}, and be told so"
+
+
+def _relay(found: Foreign) -> Iterator[str]:
+    if not (relay := found.get("relay")):
+        return
+    if relay["running"]:
+        yield "The relay of this clone runs"
+        return
+    yield f"The relay of this clone does not run: {sentence(relay['why'])}"
+    if relay["hint"]:
+        yield f"  {sentence(relay['hint'])}"
+
+
+def begun(found: Foreign) -> Iterator[str]:
+    """A fleet that has begun, or would."""
+    if found["dry_run"].is_true:
+        yield f"Engine: {_engine(found['engine'])}"
+        yield from _steps(found, "This")
+        return
+    terms = found["terms"]
+    yield f"The fleet has begun: {_engine(found['engine'])} orders this ledger from place {terms['first']} on"
+    yield f"Its log is {terms['incarnation']}; {found['remote']} is its archive"
+    if found["rows"]:
+        yield f"{counted(int(found['rows']), 'row')} of the log before were published first"
+    yield from travel.void(found)
+    yield from _relay(found)
+    yield "Other clones connect with `bb sync --pull`, then `bb fleet join ENGINE`"
+
+
+def ended(found: Foreign) -> Iterator[str]:
+    """A fleet that has ended, or would."""
+    if found["dry_run"].is_true:
+        yield from _steps(found, "This")
+        return
+    yield f"The fleet has ended: {found['remote']} orders this ledger again"
+    if found["rows"]:
+        yield f"{counted(int(found['rows']), 'row')} of the engine's log were published first"
+    if found["went"]:
+        yield f"Then this clone published {counted(int(found['went']), 'event')} that the engine had not taken"
+    yield from travel.void(found)
+    yield "Other clones follow with their next sync"
+
+
+def joined(found: Foreign) -> Iterator[str]:
+    """A clone that has joined its fleet, or would."""
+    yield f"Engine: {_engine(found['engine'])}"
+    yield f"Its log ends at place {found['head']}; the archive on {found['remote']} at {found['archived']}"
+    if found["visible_to"]:
+        yield f"What is recorded in this clone is visible to {sentence(found['visible_to'])}, now and later"
+    if found["durable"] == False and not found["durable"].is_none:  # noqa: E712  (null means unknown)
+        yield "A power failure of the engine can lose acknowledged lines: `bb fleet status` shows the setting"
+    for note in found["notes"]:
+        yield sentence(note)
+    if found["dry_run"].is_true:
+        yield from _steps(found, "This")
+        return
+    yield "This clone has joined the fleet: plain `bb reserve` is valid in every clone now"
+    yield from travel.void(found)
+    yield from _relay(found)
+
+
+def status(found: Foreign) -> Iterator[str]:
+    """The state of a fleet."""
+    terms = found["terms"]
+    if not terms:
+        yield "This ledger has no fleet, as far as this clone has fetched: `bb sync --pull` fetches"
+        yield "The person begins a fleet with `bb fleet begin ENGINE`: docs/fleet.md"
+        return
+    yield STATES.get(str(found["state"]), str(found["state"]))
+    if found["message"]:
+        yield f"{found['code']}: {sentence(found['message'])}"
+    if found["hint"]:
+        yield f"  {sentence(found['hint'])}"
+    yield f"Engine: {_engine(found['engine'])}" if found["engine"] else f"Engine: {terms['carrier']}"
+    yield f"Log: {terms['incarnation']}, from place {terms['first']} on{_begun_by(terms)}"
+    yield _progress(found)
+    yield from _health(found)
+    yield from _machines(found)
+
+
+def _begun_by(terms: Foreign) -> str:
+    by = f", begun by {terms['by']} at {terms['ts']}" if terms["by"] else ""
+    return by + (f": {quotation(terms['reason'])}" if terms["reason"] else "")
+
+
+def _progress(found: Foreign) -> str:
+    """How far this clone has read, sent and archived."""
+    parts = []
+    if not found["head"].is_none:
+        parts.append(f"the engine is at {found['head']}")
+    if not found["place"].is_none:
+        parts.append(f"this clone has read up to {found['place']}")
+    if found["lag"]:
+        parts.append(f"{counted(int(found['lag']), 'row')} behind")
+    if not found["unsent"].is_none:
+        parts.append(f"{counted(int(found['unsent']), 'line')} unsent" if found["unsent"] else "nothing unsent")
+    if not found["archived"].is_none:
+        parts.append(f"archived up to {found['archived']}")
+    return "Places: " + "; ".join(parts)
+
+
+def _health(found: Foreign) -> Iterator[str]:
+    if health := found["health"]:
+        durable = health.get("durable")
+        word = "durable" if durable.is_true else "NOT durable: a power failure can lose acknowledged lines"
+        others = ", ".join(f"{name} {value}" for name, value in health.items() if _is_told(str(name), value))
+        yield f"The engine is {word}: {others}" if others else f"The engine is {word}"
+    skew = found["clock_skew_seconds"]
+    if not skew.is_none and abs(_number(skew)) >= 1:
+        yield f"The clock of this machine differs from the engine's by {abs(_number(skew)):.0f} s, which is harmless"
+
+
+def _is_told(name: str, value: Foreign) -> bool:
+    """Whether a setting of the engine is worth a word. The others are usual, or shown elsewhere."""
+    is_usual = name == "primary" and value.is_true
+    return name not in ("durable", "now") and not is_usual and (bool(value) or value.is_truth)
+
+
+def _number(value: Foreign) -> float:
+    return float(str(value))
+
+
+def _machines(found: Foreign) -> Iterator[str]:
+    machines = found["machines"]
+    alive = sum(1 for machine in machines if machine["is_alive"])
+    yield f"Machines: {alive} alive, {len(machines) - alive} silent" if machines else "Machines: none has reported"
+    for machine in machines[:MOST_SHOWN]:
+        state = "alive" if machine["is_alive"] else "silent"
+        lag = f", {counted(int(machine['lag']), 'row')} behind" if machine["lag"] else ""
+        agents = counted(int(machine["agents"]), "agent")
+        yield f"  {machine['name']}: {state}, last beat {machine['age_seconds']} s ago, {agents}{lag}"
+    if len(machines) > MOST_SHOWN:
+        yield f"  and {len(machines) - MOST_SHOWN} more: bb fleet status --json"
+
+
+def schema(found: Foreign) -> Iterator[str]:
+    """Statements to run, as they are."""
+    yield from page(found["statements"])
+
+
+def enrolled(found: Foreign) -> Iterator[str]:
+    """The statements that give a machine its rights, or take them away. They can be piped into psql."""
+    if found["done"].is_true:
+        what = "has no rights any more" if found["revoked"].is_true else "has its role"
+        yield f"{found['machine']} {what} in {_engine(found['engine'])}"
+        if found["unbound"]:
+            yield "The writer will be bound to the next role that uses it"
+        yield from map(sentence, found["on_machine"])
+        return
+    for statement in found["statements"]:
+        yield from page(f"{sentence(statement)};")
+    for step in found["on_machine"]:
+        yield f"-- {sentence(step)}"
+
+
+def pruned(found: Foreign) -> Iterator[str]:
+    """The rows that were removed from the engine, or would be."""
+    word = "would be removed" if found["dry_run"].is_true else "removed"
+    yield f"{counted(int(found['rows']), 'row')} {word}, up to place {found['upto']}; the archive has them"
+    if found["upto"] != found["archived"] and found["slowest"]:
+        yield f"The archive is at {found['archived']}; {found['slowest']} has not read further than {found['upto']}"
+
+
+FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {
+    "fleet begin": begun,
+    "fleet end": ended,
+    "fleet join": joined,
+    "fleet status": status,
+    "fleet schema": schema,
+    "fleet enroll": enrolled,
+    "fleet prune": pruned,
+}
+UNWRAPPED = ("fleet schema", "fleet enroll")

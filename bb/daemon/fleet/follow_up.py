@@ -1,0 +1,60 @@
+"""Looks whether the relay of a clone has brought lines or another charter, and then applies them in a thread of its own
+(`ops/ledger/applying.py`)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+
+from bb.daemon.loop.log import Log
+from bb.daemon.loop.loop import Loop
+from bb.kernel.errors import BbError
+from bb.ledger.git.place import Place
+from bb.ledger.journal import received
+from bb.ledger.published import pins
+from bb.ops.desk.desk import Desk
+from bb.ops.ledger import applying
+
+GLANCE = 1.0  # seconds between two looks, which cost two `stat`
+
+
+class FollowUp:
+    """Applies what comes to the clone at PLACE, until it is closed."""
+
+    def __init__(self, place: Place, loop: Loop, env: Mapping[str, str], log: Log) -> None:
+        self._place, self._loop, self._env, self._log = place, loop, env, log
+        self._applied: object = None  # the state of the files when everything was last applied
+        self._is_working = False
+        self._timer = loop.later(0, self._look)
+
+    def close(self) -> None:
+        self._timer.cancel()
+
+    def _look(self) -> None:
+        self._timer = self._loop.later(GLANCE, self._look)
+        if not self._is_working and (state := self._state()) != self._applied:
+            self._is_working, self._applied = True, state
+            threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
+
+    def _state(self) -> object:
+        """A value that changes with every import, and with every change of the pins."""
+        try:
+            found = os.stat(os.path.join(self._place.store, pins.NAME))
+        except OSError:
+            return received.mark_of(self._place.store), None
+        return received.mark_of(self._place.store), (found.st_ino, found.st_mtime_ns)
+
+    def _work(self) -> None:
+        desk = Desk(self._place.work_tree or self._place.common, self._env)
+        try:
+            desk.switch_to(desk.cwd, self._place)
+            applying.apply(desk)
+        except BbError as refusal:
+            self._log.warning(f"{self._place.title}: lines of the fleet are applied later: {refusal.message}")
+            self._applied = None
+        except Exception as error:
+            self._log.bug(f"applying lines of the fleet in {self._place.title}", error)
+        finally:
+            desk.close()
+            self._is_working = False

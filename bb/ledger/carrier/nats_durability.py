@@ -1,0 +1,103 @@
+"""Whether NATS servers have lines on their disks before they acknowledge them.
+
+By default a nats-server writes to its disk every two minutes, so a power failure loses lines that it has acknowledged.
+With `sync_interval: always` in its `jetstream` block it does not. A client cannot see that setting over its connection:
+only the monitoring address of each server shows it. So the address of the engine names those, and the setting must be
+on at every server that keeps the log. If it cannot be seen, it counts as off.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+
+from bb.kernel.escaping import harmless
+from bb.kernel.record import Record
+from bb.ledger.carrier.door import EngineNotDurable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from bb.ledger.carrier.nats_connection import Connection
+
+PATIENCE = 1.5
+LARGEST = 1 << 20
+HOW = "in the `jetstream` block of every nats-server of the fleet: `sync_interval: always`"
+SHOW = "name the monitoring address of every server of the log: nats://HOST:4222?monitor=http://HOST:8222"
+
+
+class Durability(Record):
+    """What is known of each server that keeps the log: its setting, or None if it could not be seen."""
+
+    servers: dict[str, bool | None]
+    is_async: bool = False  # the stream itself acknowledges before it writes
+    trouble: str = ""  # why a monitoring address gave nothing
+
+    @property
+    def is_shown(self) -> bool:
+        return bool(self.servers) and all(self.servers.values()) and not self.is_async
+
+    def must_be_shown(self) -> None:
+        """Refuse servers that may lose acknowledged lines."""
+        if self.is_async:
+            hint = 'the stream of the log must not have `persist_mode: "async"`'
+            raise EngineNotDurable("the log's stream acknowledges lines before they are written", hint=hint)
+        if off := sorted(name for name, is_on in self.servers.items() if is_on is False):
+            raise EngineNotDurable(
+                f"nats-server {harmless(off[0])} acknowledges before its disk has the lines", hint=HOW
+            )
+        if not self.is_shown:
+            unseen = sorted(name for name, is_on in self.servers.items() if is_on is None)
+            which = f" of nats-server {harmless(unseen[0])}" if unseen else ""
+            why = f" ({self.trouble})" if self.trouble else ""
+            raise EngineNotDurable(f"the setting sync_interval{which} cannot be seen{why}", hint=f"{SHOW}; and {HOW}")
+
+
+def look(monitors: Sequence[str], info: Any) -> Durability:
+    """Ask the MONITORS about every server of the stream that INFO describes."""
+    cluster = info.get("cluster") or {}
+    names = [cluster.get("leader"), *(peer.get("name") for peer in cluster.get("replicas") or ())]
+    servers: dict[str, bool | None] = {str(name): None for name in names if name}
+    trouble = ""
+    for monitor in monitors:
+        try:
+            about = _varz(monitor)
+            name, settings = str(about["server_name"]), about["jetstream"]["config"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            trouble = trouble or f"{monitor}: {harmless(str(error))[:120]}"
+            continue
+        if name in servers:
+            servers[name] = settings.get("sync_always") is True
+    if not trouble and monitors and None in servers.values():
+        trouble = "the monitoring addresses are those of other servers"
+    return Durability(servers, info["config"].get("persist_mode") == "async", trouble)
+
+
+def _varz(monitor: str) -> Any:
+    with urllib.request.urlopen(f"{monitor}/varz", timeout=PATIENCE) as answer:  # noqa: S310  (http or https: checked)
+        return json.loads(answer.read(LARGEST))
+
+
+def health(connection: Connection, info: Any) -> dict[str, Any]:
+    """What a person must know of the servers that keep the log of INFO."""
+    found = look(connection.address.monitors, info)
+    config, cluster = info["config"], info.get("cluster") or {}
+    return {
+        "durable": found.is_shown,
+        "version": connection.server.get("version"),
+        "settings": {
+            "sync_interval": {name: _SHOWN[is_on] for name, is_on in sorted(found.servers.items())},
+            "persist_mode": config.get("persist_mode", "default"),
+            "replicas": config.get("num_replicas", 1),
+        },
+        "standbys": [
+            {"name": peer.get("name"), "current": bool(peer.get("current")), "offline": bool(peer.get("offline"))}
+            for peer in cluster.get("replicas") or ()
+        ],
+        **({"trouble": found.trouble} if found.trouble else {}),
+    }
+
+
+_SHOWN = {True: "always", False: "not always", None: "not seen"}

@@ -1,0 +1,334 @@
+"""One connection to a PostgreSQL server, with a limit on every wait.
+
+libpq waits for an answer as long as the server's machine is there, even if the server stands still. So requests are
+sent and answers awaited here, over libpq's non-blocking functions. A connection that did not answer in time is closed,
+because a late answer would be taken for that of the next request.
+"""
+
+from __future__ import annotations
+
+import select
+import threading
+from time import monotonic
+
+import psycopg
+from psycopg import conninfo, pq
+
+from bb.kernel.errors import Refused
+from bb.kernel.escaping import harmless
+from bb.ledger.carrier.door import Denied, EngineNotDurable, EngineUnreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from psycopg.pq.abc import PGconn, PGresult
+
+CONNECTING = 1.9  # seconds; a refusal must come within two
+PATIENCE = 4.0  # seconds for an answer
+SETTLED = {  # what a connection uses unless its address says otherwise
+    "fallback_application_name": "bb",
+    "connect_timeout": "2",
+    "keepalives": "1",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+DURABLE = ("on", "remote_apply")  # values of synchronous_commit with which an acknowledged row is on the disk
+SET_UP = """
+select set_config('synchronous_commit',
+        case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false),
+    current_setting('fsync', true), current_setting('full_page_writes', true), current_setting('server_version'),
+    (not pg_is_in_recovery())::text, current_setting('synchronous_standby_names', true), session_user::text,
+    current_setting('server_encoding'),
+    set_config('statement_timeout', '60s', false), set_config('idle_in_transaction_session_timeout', '10s', false),
+    set_config('default_transaction_read_only', 'off', false), set_config('client_min_messages', 'warning', false),
+    set_config('jit', 'off', false)
+"""
+INT, TEXT, OCTETS = 20, 25, 17  # PostgreSQL's numbers of the types bigint, text and bytea
+BINARY = 1
+LOST = ("08", "57")  # classes of errors after which the connection, or the server, is gone
+UNPREPARED = ("3F000", "42883", "42P01")  # no such schema, function or table
+MAY_NOT = "42501"
+LOGIN_REFUSED = ("authentication failed", "pg_hba.conf", "is not permitted to log in", "permission denied for database")
+
+HEALTH = "select (extract(epoch from clock_timestamp()) * 1000)::bigint"
+STANDBYS = "select application_name, state, sync_state from pg_stat_replication"
+VERSION = 1  # of the schema
+
+EngineUnprepared = Refused.declare(
+    "ENGINE_UNPREPARED",
+    "The database has no tables of bb, or those of another version",
+    hint="`bb fleet begin` makes them; `bb fleet schema` prints them for the person who runs the database",
+)
+
+
+class ServerError(Exception):
+    """The server refused a statement, which therefore changed nothing. STATE is PostgreSQL's code of the error."""
+
+    def __init__(self, state: str, message: str) -> None:
+        super().__init__(message)
+        self.state = state
+
+
+class Session:
+    """A connection that is open. After EngineUnreachable it is closed."""
+
+    def __init__(self, address: str, patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self.warnings: list[str] = []  # of the server about the last request
+        self._connection = _connected(address)
+        self._pq: PGconn = self._connection.pgconn
+        self._pq.notice_handler = self._note
+        self._prepared: dict[str, bytes] = {}
+        try:
+            found = self.ask(SET_UP).texts()[0]
+        except ServerError as error:
+            self.close()
+            raise EngineNotDurable(f"the server does not show its settings: {error}") from error
+        names = ("synchronous_commit", "fsync", "full_page_writes", "version", "is_primary", "synchronous_standbys")
+        self.settings = dict(zip((*names, "role", "encoding"), found, strict=False))
+
+    @property
+    def database(self) -> str:
+        return self._pq.db.decode("utf-8", "replace")
+
+    @property
+    def is_primary(self) -> bool:
+        return self.settings["is_primary"] == "true"
+
+    @property
+    def is_durable(self) -> bool:
+        return self.settings["fsync"] == "on" and self.settings["synchronous_commit"] in DURABLE
+
+    def must_be_sound(self) -> None:
+        """Refuse a server that may lose what it acknowledges, and one that follows another server."""
+        if not self.is_primary:
+            self.close()
+            raise EngineUnreachable("the server is a standby, which takes no lines")
+        if not self.is_durable:
+            self.close()
+            shown = ", ".join(f"{name} is {self.settings[name]}" for name in ("fsync", "synchronous_commit"))
+            raise EngineNotDurable(shown)
+
+    def ask(self, statement: str, *values: int | str | bytes, patience: float | None = None) -> Answer:
+        """Run one statement, whose $1, $2, … are VALUES. Raises ServerError or EngineUnreachable."""
+        deadline = monotonic() + (patience or self.patience)
+        self.warnings.clear()
+        try:
+            name = self._prepared.get(statement) or self._prepare(statement, values, deadline)
+            encoded = [_encoded(value) for value in values]
+            self._pq.send_query_prepared(name, encoded, [BINARY] * len(encoded), BINARY)
+            return Answer(self._result(deadline))
+        except psycopg.Error as error:
+            raise self._lost(str(error)) from error
+
+    def run(self, script: str, patience: float = 60.0) -> None:
+        """Run statements without values, all or none."""
+        try:
+            self._pq.send_query(script.encode())
+            while self._result(monotonic() + patience, is_last=False) is not None:
+                pass
+        except psycopg.Error as error:
+            raise self._lost(str(error)) from error
+
+    def is_lost(self) -> bool:
+        """Whether the server has ended the connection, as far as this machine knows."""
+        try:
+            if _wait(self._pq.socket, select.POLLIN, 0):
+                self._pq.consume_input()
+        except psycopg.Error:
+            return True
+        return self._pq.status != pq.ConnStatus.OK
+
+    def notified(self) -> list[str]:
+        """The payloads of the notifications that have come."""
+        heard = []
+        while (notification := self._pq.notifies()) is not None:
+            heard.append(bytes(notification.extra).decode("ascii", "replace"))
+        return heard
+
+    def listen(self, seconds: float, also: Sequence[int] = ()) -> bool:
+        """Wait until the server says something, or one of the file descriptors ALSO can be read. Returns whether one of
+        those can be read."""
+        poll = select.poll()
+        for fd in {self._pq.socket, *also}:
+            poll.register(fd, select.POLLIN)
+        ready = [fd for fd, _ in poll.poll(max(0.0, seconds) * 1000)]
+        if self._pq.socket in ready:
+            try:
+                self._pq.consume_input()
+            except psycopg.Error as error:
+                raise self._lost(str(error)) from error
+        return not set(also).isdisjoint(ready)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _prepare(self, statement: str, values: Sequence[int | str | bytes], deadline: float) -> bytes:
+        name = b"bb%d" % len(self._prepared)
+        kinds = [INT if type(value) is int else TEXT if type(value) is str else OCTETS for value in values]
+        self._pq.send_prepare(name, statement.encode(), kinds)
+        self._result(deadline)
+        self._prepared[statement] = name
+        return name
+
+    def _result(self, deadline: float, is_last: bool = True) -> Any:
+        """The next result of the server, and nothing after it if it IS_LAST. None if there is no other one."""
+        found = self._next_result(deadline)
+        if found is not None and found.status == pq.ExecStatus.FATAL_ERROR:
+            while self._next_result(deadline) is not None:
+                pass
+            raise self._refusal(found)
+        if is_last:
+            while self._next_result(deadline) is not None:
+                pass
+        return found
+
+    def _next_result(self, deadline: float) -> PGresult | None:
+        is_sending = self._pq.flush() == 1
+        while is_sending or self._pq.is_busy():
+            events = select.POLLIN | (select.POLLOUT if is_sending else 0)
+            ready = _wait(self._pq.socket, events, deadline - monotonic())
+            if not ready:
+                raise self._lost("it did not answer in time")
+            if ready & ~select.POLLOUT:
+                self._pq.consume_input()
+            is_sending = is_sending and self._pq.flush() == 1
+        return self._pq.get_result()
+
+    def _refusal(self, found: PGresult) -> Exception:
+        state = (found.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode("ascii", "replace")
+        text = (found.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode("utf-8", "replace")
+        if state.startswith(LOST) or self._pq.status != pq.ConnStatus.OK:
+            return self._lost(text)
+        return ServerError(state, _shown(text))
+
+    def _lost(self, why: str) -> Exception:
+        self.close()
+        return EngineUnreachable(f"the connection to the engine was lost: {_shown(why)}")
+
+    def _note(self, notice: PGresult) -> None:
+        if len(self.warnings) < 10:
+            text = notice.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
+            self.warnings.append(_shown(text.decode("utf-8", "replace")))
+
+
+class Answer:
+    """The rows of one statement, in PostgreSQL's binary format."""
+
+    def __init__(self, result: PGresult) -> None:
+        self.count = result.ntuples
+        self._value = result.get_value
+        self._columns = result.nfields
+
+    def octets(self, row: int, column: int) -> bytes | None:
+        return self._value(row, column)
+
+    def number(self, row: int, column: int) -> int:
+        """An integer of any size; 0 for null."""
+        return int.from_bytes(self._value(row, column) or b"", "big", signed=True)
+
+    def text(self, row: int, column: int) -> str | None:
+        found = self._value(row, column)
+        return None if found is None else str(found, "utf-8", "replace")
+
+    def texts(self) -> list[list[str | None]]:
+        return [[self.text(row, column) for column in range(self._columns)] for row in range(self.count)]
+
+
+def refused(error: ServerError) -> Exception:
+    """What it means for a user that the server refused a statement of bb."""
+    if error.state == MAY_NOT:
+        return Denied(f"the engine refused this machine: {error}")
+    if error.state in UNPREPARED:
+        return EngineUnprepared()
+    return EngineUnreachable(f"the engine refused, and nothing was changed: {error} ({error.state})")
+
+
+def health_of(session: Session) -> dict[str, Any]:
+    """What a person must know of the server, as this connection sees it."""
+    shown = session.settings
+    try:
+        now = session.ask(HEALTH).number(0, 0)
+        standbys = [{"name": name, "state": state, "sync": sync} for name, state, sync in session.ask(STANDBYS).texts()]
+    except ServerError as error:
+        raise refused(error) from error
+    return {
+        "durable": session.is_durable,
+        "primary": session.is_primary,
+        "version": f"PostgreSQL {shown['version']}",
+        "fsync": shown["fsync"],
+        "synchronous_commit": shown["synchronous_commit"],
+        "full_page_writes": shown["full_page_writes"],
+        "synchronous_standby_names": shown["synchronous_standbys"],
+        "standbys": standbys,
+        "role": shown["role"],
+        "now": now,
+    }
+
+
+def complete(address: str) -> str:
+    """The ADDRESS with what bb wants of a connection where the address says nothing."""
+    try:
+        given = conninfo.conninfo_to_dict(address)
+    except psycopg.Error as error:
+        raise EngineUnreachable(f"that is not the address of a PostgreSQL server: {_shown(str(error))}") from error
+    missing: dict[str, Any] = {name: value for name, value in SETTLED.items() if name not in given}
+    if "," in str(given.get("host") or given.get("hostaddr") or "") and "target_session_attrs" not in given:
+        missing["target_session_attrs"] = "primary"
+    return conninfo.make_conninfo(address, **missing)
+
+
+def _connected(address: str) -> psycopg.Connection[Any]:
+    """A new connection. A thread makes it, because looking up a name can take longer than anybody wants to wait."""
+    address = complete(address)
+    done: list[psycopg.Connection[Any]] = []
+    failed: list[Exception] = []
+    lock, is_late = threading.Lock(), threading.Event()
+
+    def connect() -> None:
+        try:
+            made = psycopg.connect(address, autocommit=True)
+        except Exception as error:
+            failed.append(error)
+            return
+        with lock:
+            done.append(made)
+            if is_late.is_set():
+                made.close()
+
+    thread = threading.Thread(target=connect, name="bb-connect", daemon=True)
+    thread.start()
+    thread.join(CONNECTING)
+    with lock:
+        if done:
+            return done[0]
+        is_late.set()
+    if not failed:
+        raise EngineUnreachable("the engine did not answer in time")
+    why = str(failed[0])
+    if any(words in why for words in LOGIN_REFUSED):
+        raise Denied(f"the engine does not let this machine in: {_shown(why)}") from failed[0]
+    raise EngineUnreachable(f"the engine cannot be reached: {_shown(why)}") from failed[0]
+
+
+def _wait(fd: int, events: int, seconds: float) -> int:
+    """The events of one file descriptor. 0 if the time is over."""
+    poll = select.poll()
+    poll.register(fd, events)
+    found = poll.poll(max(0.0, seconds) * 1000)
+    return found[0][1] if found else 0
+
+
+def _encoded(value: int | str | bytes) -> bytes:
+    if type(value) is int:
+        return value.to_bytes(8, "big", signed=True)
+    return value.encode() if type(value) is str else value  # type: ignore[return-value]
+
+
+def _shown(text: str) -> str:
+    """The first line of a foreign message."""
+    return harmless(text.strip().partition("\n")[0][:300])

@@ -1,0 +1,303 @@
+"""What one clone has of its fleet's log: the fold, the journals and the saved results, and the lines that it records.
+
+The saved results may be lost at any time, and a process may be killed between any two steps. Everything begins again
+from the archive, `pins.json`: its results are those of a place, and the engine has the rows after it.
+
+    read a row -> fold it -> its lines into the journals -> save the results
+
+If a process is killed in between, the results lag behind, and the rows after them are read and compared again.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import ids
+from bb.kernel.errors import Busy
+from bb.ledger.carrier.door import first_digest
+from bb.ledger.carrier.sound_rows import has_lines
+from bb.ledger.files.sqlite import sqlite3
+from bb.ledger.fleet import receiving
+from bb.ledger.fleet.receiving import Receiving
+from bb.ledger.fleet.results_file import ResultsFile
+from bb.ledger.fleet.row_fold import Base, RowFold
+from bb.ledger.fleet.verdicts import Verdicts
+from bb.ledger.index import counting
+from bb.ledger.journal import kinds, received, writers
+from bb.ledger.journal.journal import Journal, LedgerDamaged
+from bb.ledger.journal.line import START, Link
+from bb.ledger.published import fleet_results, pins
+from bb.ledger.published.fleet_terms import NoFleet
+from bb.ledger.records import payload_removal, set_aside
+from bb.ledger.records.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from bb.coordination.holdings.admission import Admitted
+    from bb.ledger.carrier.door import Row
+    from bb.ledger.fleet.results_file import Saved
+    from bb.ledger.fleet.row_fold import FoldedRow
+    from bb.ledger.git.place import Place
+    from bb.ledger.published.fleet_terms import FleetTerms
+    from bb.ledger.published.pins import Pins
+    from bb.ledger.published.tip import Tip
+
+REDACTED = b'"kind":"x.bb.redacted"'
+MOST_OCTETS = 1 << 20  # in one append, unless one line has more
+MOST_SHOWN = 20  # rows that do not count
+LONG = 30.0  # seconds to wait for a sync that imports lines
+FORKED = "other lines have the numbers of these on the engine, so they were recorded again under another writer"
+
+ResultsNotSaved = Busy.declare(
+    "FLEET_RESULTS_NOT_SAVED",
+    "The results of the fleet cannot be saved on this disk",
+    hint="make room on the disk; it goes on by itself",
+)
+
+LawBehind = Busy.declare(
+    "FLEET_LAW_BEHIND",
+    "The list of signers has changed, and the results of the published ledger are not computed by it yet",
+    hint="`bb sync --pull` computes them; the relay does it by itself, too",
+)
+
+
+class ResultsLost(Exception):
+    """The file of results was removed or damaged. The relay begins again from the archive."""
+
+
+class CloneState:
+    """The state of the clone at PLACE."""
+
+    def __init__(self, place: Place) -> None:
+        self.store = Store(place)
+        self.path = place.store
+        self._file = ResultsFile(self.path)
+        self._receiving = Receiving(self.store)
+        self._chains: dict[str, receiving.Chain] = {}
+        self.terms: FleetTerms | None = None
+        self._began_under = ""  # the law
+        self.repo = ""
+        self.fold: RowFold | None = None
+        self.imported = 0
+        self.broken: dict[str, str] = {}  # writers of this store that the engine has other lines of, and why
+        self.verdicts = Verdicts("", self._results, self._fact_on)
+        self.shown_flaws: list[dict[str, Any]] = []  # the newest rows that do not count
+        self.received = 0  # rows of other clones since the start
+
+    # -- where it begins
+
+    def begin(self) -> RowFold:
+        """Begin with the saved results, or with those of the archive. Refused if the charter names no fleet."""
+        self.store.reopen()
+        known = pins.read(self.path)
+        tip, terms = _tip(known), known.terms
+        if tip is None or terms is None:
+            raise NoFleet("the published ledger, as this clone knows it, has no fleet")
+        self.terms, self.repo = terms, tip.charter.repo
+        law = self._began_under = self._law()
+        if law and known.law != law:
+            raise LawBehind()
+        received.settle(self.path)
+        self._receiving.forget()
+        self._chains.clear()
+        self.broken.clear()
+        saved = self._file.load()
+        is_usable = saved is not None and (saved.incarnation, saved.repo, saved.law) == (
+            terms.incarnation,
+            self.repo,
+            law,
+        )
+        if saved is not None and is_usable and saved.place >= tip.place:
+            base: Base = saved
+            self.imported = self._imported(saved, tip)
+        else:
+            base = self._from_archive(known, tip, terms)
+            self.imported = base.place
+            about = {"imported": base.place, "repo": self.repo, "law": law}
+            self._file.make(base, about, tip.last_lines.items(), {})
+        # After a power failure, some lines may be missing in the journals, and others may not be noted as new.
+        self.store.look_at_everything()
+        names = ("place", "writer", "first", "lines", "reason")
+        self.shown_flaws = [dict(zip(names, flaw, strict=True)) for flaw in reversed(self._file.flaws(MOST_SHOWN))]
+        self.fold = RowFold(base, self._last_link)
+        self.verdicts = Verdicts(terms.incarnation, self._results, self._fact_on)
+        return self.fold
+
+    def _from_archive(self, known: Pins, tip: Tip, terms: FleetTerms) -> Base:
+        digest = tip.digest or first_digest(tip.charter.repo, terms.incarnation)
+        counted = known.counted if self.store.law is not None else None
+        return Base(terms.incarnation, tip.place, digest, known.admitted, counted)
+
+    def _law(self) -> str:
+        """The basis of the law that decides which lines count; empty if all lines count."""
+        law = self.store.law
+        return law.basis if law else ""
+
+    def _imported(self, saved: Saved, tip: Tip) -> int:
+        """The place up to which every line is in the journals."""
+        lacking = receiving.lacking(self.path, self._file.heads())
+        return min(saved.imported, saved.place) if not lacking else min(saved.imported, tip.place)
+
+    def _last_link(self, writer: str) -> Link:
+        """The link of a writer's last line in a row or, before the first one, in the archive where the fold began."""
+        if found := self._file.link(writer):
+            return found
+        last = self._file.published(writer)
+        return Journal(self.path, writer).link_before(last + 1) if last else START
+
+    def _results(self) -> Admitted | None:
+        found = fleet_results.read(self.path)
+        return found.in_force if found else None
+
+    def _fact_on(self, event: str) -> object:
+        raw = Journal(self.path, (about := ids.split_event_id(event))[0]).line(about[1])
+        return kinds.fact_on(raw) if raw else None
+
+    def is_current(self) -> bool:
+        """Whether the charter still names the log that this state is of, and the same lines count."""
+        known = pins.read(self.path)
+        return known.terms == self.terms and self._law() == self._began_under
+
+    def placed(self) -> dict[str, int]:
+        """The number of the last line that is placed or was published before, of each writer of this store."""
+        fold = self.must_fold()
+        return {writer: fold.link(writer).n for writer in self.own_writers()}
+
+    def must_fold(self) -> RowFold:
+        if self.fold is None:
+            raise NoFleet()
+        return self.fold
+
+    def own_writers(self) -> list[str]:
+        return writers.all_in(os.path.join(self.path, writers.JOURNALS))
+
+    # -- our lines
+
+    def lines(self, writer: str, first: int, last: int) -> list[bytes]:
+        """Lines of a writer of this store to send: at least one, if it exists, and at most as many as fit."""
+        found = receiving.lines_of(self.path, writer, first, last)
+        size = count = 0
+        for raw in found:
+            size += len(raw) + 1
+            if count and size > MOST_OCTETS:
+                break
+            count += 1
+        if count:
+            self._receiving.note(writer, first + count - 1, found[count - 1])
+        return found[:count]
+
+    # -- rows
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Fold ROWS. Their lines are written into the journals by `write_lines`."""
+        fold, own = self.must_fold(), set(self.own_writers())
+        for row in rows:
+            folded = fold.take(row)
+            if folded.flaw:
+                self._show_flaw(folded)
+                if row.writer in own:
+                    self.broken[row.writer] = f"the row at place {row.place} of this writer does not count: {folded.flaw}"
+                continue
+            self.received += row.writer not in own
+            self._chains.setdefault(row.writer, []).append((row, folded.before, folded.after))
+            if row.writer in own and not fold.judges:
+                self.verdicts.note(row.place, folded.changes, fold.grant)
+        if fold.judges:
+            self._count(fold, own)
+
+    def _show_flaw(self, folded: FoldedRow) -> None:
+        row = folded.row
+        about = {"place": row.place, "writer": row.writer, "first": row.first, "lines": row.octets.count(b"\n")}
+        if has_lines(row):  # void rows are nobody's fault
+            self.shown_flaws = [*self.shown_flaws[-MOST_SHOWN:], about | {"reason": folded.flaw}]
+
+    def _count(self, fold: RowFold, own: set[str]) -> None:
+        """Judge the lines by the law. Their signatures must be in the index for that."""
+        self.write_lines(LONG)
+        law = self.store.law
+        if law is None:
+            return
+        counts = law.counting(counting.signatures(self.store.caught_up(), self.repo))
+        for place, writer, changes in fold.count(counts):
+            if writer in own:
+                self.verdicts.note(place, changes, fold.grant)
+
+    @property
+    def waits(self) -> bool:
+        """Whether lines wait to be written, or results to be saved."""
+        fold = self.fold
+        return fold is not None and (bool(self._chains) or self.imported < fold.place or bool(fold.moved or fold.flawed))
+
+    def write_lines(self, patience: float) -> None:
+        """Write the lines of the rows that were folded into the journals. LEDGER_BUSY if a sync holds them longer than
+        PATIENCE; then they wait on."""
+        fold = self.must_fold()
+        chains = self._chains
+        if chains:
+            self._receiving.write(chains, patience)
+            self._chains = {}
+            if any(REDACTED in row.octets for rows in chains.values() for row, _, _ in rows):
+                payload_removal.blank(self.store)
+                self._receiving.forget()
+        self.imported = fold.place
+
+    def write_again(self, rows: Sequence[Row], upto: int) -> None:
+        """Import rows that were folded before, in an earlier process, up to place UPTO."""
+        flawed = self._file.flawed_places()
+        self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
+        self.imported = max(self.imported, upto)
+
+    def save(self, heard_at: int) -> None:
+        """Save the results. If the file was removed, it is made anew, from the state in memory."""
+        fold = self.must_fold()
+        try:
+            if self._file.is_in_place():
+                self._file.save(fold, self.imported, heard_at)
+                return
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "no such table" not in str(error):
+                raise ResultsNotSaved(f"the results of the fleet cannot be saved: {error}") from error
+        raise ResultsLost
+
+    def note(self, *, heard_at: int) -> None:
+        """Save when the engine last answered."""
+        if self._file.is_in_place():
+            self._file.note(heard_at=heard_at)
+
+    def verdict(self, event: str) -> dict[str, Any]:
+        """What became of an event of ours whose line is placed."""
+        return self.verdicts.of(event, self.must_fold().place)
+
+    # -- lines of ours that the engine has in another form
+
+    def leave(self, writer: str) -> str:
+        """Set the lines of WRITER aside that are not placed, and record them again under another writer. Returns the
+        reason, for those who ask."""
+        placed = self.must_fold().link(writer).n
+        journal = Journal(self.path, writer)
+        if journal.tail().n > placed:
+            set_aside.set_lines_aside(self.path, journal, placed + 1, is_fork=True, upto=placed)
+        else:
+            writers.retire(os.path.join(self.path, writers.JOURNALS), writer, "the engine has other lines of it", None)
+        self.broken.pop(writer, None)
+        self.store.reopen()
+        return FORKED
+
+    def record_again(self, now: int) -> None:
+        """Record the events of our lines again that were set aside."""
+        if set_aside.owed_files(self.path):
+            set_aside.record_again(self.store, now)
+
+    def heads(self) -> Mapping[str, int]:
+        return self._file.heads()
+
+    def close(self) -> None:
+        self._file.close()
+        self.store.close()
+
+
+def _tip(known: Pins) -> Tip | None:
+    return known.remote(known.home).tip if known.home else None

@@ -1,0 +1,171 @@
+"""Begins a fleet, begins its log again after the engine has lost history, and ends it.
+
+    begin   make an empty log whose first place follows the last generation, and push a charter with its terms
+    again   publish what the engine still has, make a log whose first place is above every place that anybody has seen,
+            and push its terms. Relays send it the lines that it lacks
+    end     close the log, publish the rest of it, and push a charter without terms
+
+The push is the switch. It succeeds only on the tip that the log was made for, so a line is either published before it
+or has a place after it. If another clone pushes first, everything is done again with fresh numbers; the engine allows
+this for a log without rows.
+"""
+
+from __future__ import annotations
+
+import os
+
+from bb.kernel import clock
+from bb.kernel.errors import BbError, Conflict
+from bb.kernel.record import Record
+from bb.ledger.carrier.door import EngineNotDurable
+from bb.ledger.fleet import last_rows
+from bb.ledger.published import fleet_results
+from bb.ledger.published.fleet_terms import INCARNATION_LENGTH, FleetTerms, NoFleet
+from bb.ledger.travel import remote, switching
+from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from bb.ledger.carrier.door import Carrier, Keeper
+    from bb.ledger.published.tip import Tip
+    from bb.ledger.travel.sync import Sync
+
+LEAP = 1_000_000  # places between the last one that anybody has seen and the first one of the next incarnation
+
+FleetExists = Conflict.declare(
+    "FLEET_EXISTS",
+    "This ledger has a fleet already",
+    hint="to connect this clone: `bb fleet join ENGINE`; to move to another engine: `bb fleet begin ENGINE --again "
+    "--reason '…'`",
+)
+
+
+class Order(Record):
+    """The person's order: who gives it, for which reason, and when."""
+
+    by: str
+    reason: str
+    now: int
+
+    def terms(self, carrier: str, first: int, incarnation: str) -> FleetTerms:
+        return FleetTerms(carrier, incarnation, first, by=self.by, reason=self.reason, ts=clock.text(self.now))
+
+
+def must_be_durable(health: Mapping[str, Any]) -> None:
+    """Refuse an engine that acknowledges lines which a power failure can lose."""
+    if not health["durable"]:
+        about = ", ".join(f"{name} is {value}" for name, value in sorted(health.items()) if type(value) in (str, bool))
+        raise EngineNotDurable(f"the engine acknowledges lines that a power failure can lose: {about}", **health)
+
+
+def begin(sync: Sync, keeper: Keeper, order: Order) -> Tip:
+    """Let the engine order all further lines. Everything that is recorded here is published first."""
+    incarnation = new_incarnation()
+
+    def attempt() -> Tip:
+        sync.look()
+        if last_rows.tip_of(sync).charter.fleet:
+            raise FleetExists()
+        sync.publish_all()
+        first = last_rows.tip_of(sync).place + 1
+        return _switched(sync, keeper, order.terms(keeper.kind, first, incarnation))
+
+    return _repeated(sync, attempt)
+
+
+def begin_again(sync: Sync, keeper: Keeper, order: Order, before: Carrier | None) -> tuple[Tip, int]:
+    """Begin a new incarnation with the engine of KEEPER. BEFORE is the carrier of the log so far, if there is one that
+    can be reached: what it has is published first. Returns the tip, and the number of those rows."""
+    sync.look()
+    must_have_fleet(sync.pin.tip)
+    incarnation, seen, rows = new_incarnation(), places_seen(sync, before), 0
+
+    def attempt() -> Tip:
+        nonlocal rows
+        sync.look()
+        rows += last_rows.publish(sync, before) if before else 0
+        first = max([*seen, last_rows.tip_of(sync).place]) + LEAP
+        return _switched(sync, keeper, order.terms(keeper.kind, first, incarnation))
+
+    return _repeated(sync, attempt), rows
+
+
+def end(sync: Sync, keeper: Keeper, carrier: Carrier) -> tuple[Tip, int]:
+    """Close the log, publish the rest of it, and end the fleet. Returns the tip, and the number of rows that were
+    published."""
+    sync.look()
+    terms = must_have_fleet(sync.pin.tip)
+    closed, rows = keeper.end(last_rows.tip_of(sync).charter.repo, terms.incarnation), 0
+
+    def attempt() -> Tip:
+        nonlocal rows
+        sync.look()
+        rows += last_rows.publish(sync, carrier)
+        last_rows.must_reach(sync, closed.place, closed.digest)
+        return switching.end(sync, closed.place)
+
+    return _repeated(sync, attempt), rows
+
+
+def end_without_engine(sync: Sync, order: Order) -> Tip:
+    """End a fleet whose engine is lost. Generations go on above every place that anybody may have seen. What the engine
+    had and the archive has not is published by the machines that recorded it; reservations in it are void."""
+    incarnation = new_incarnation()
+
+    def attempt() -> Tip:
+        sync.look()
+        terms = must_have_fleet(sync.pin.tip)
+        if terms.incarnation != incarnation:
+            first = max([*places_seen(sync, None), last_rows.tip_of(sync).place]) + LEAP
+            switching.begin(sync, order.terms(terms.carrier, first, incarnation))
+        return switching.end(sync, last_rows.tip_of(sync).place)
+
+    return _repeated(sync, attempt)
+
+
+def must_have_fleet(tip: Tip | None) -> FleetTerms:
+    """The terms in the charter at TIP. Refused if there are none."""
+    if tip is None or tip.charter.fleet is None:
+        raise NoFleet()
+    return tip.charter.fleet
+
+
+def new_incarnation() -> str:
+    return os.urandom(INCARNATION_LENGTH // 2).hex()
+
+
+def places_seen(sync: Sync, before: Carrier | None) -> list[int]:
+    """The places that somebody has seen, as far as this clone can tell, and the engine and the machines that BEFORE
+    reaches."""
+    saved, seen = fleet_results.read(sync.store.path), [0]
+    if saved:
+        seen.append(saved.place)
+    if before:
+        try:
+            seen.append(before.head().place)
+            seen += [machine.place for machine in before.alive()]
+        except BbError:  # it is lost, or has another log now: that is why the log begins again
+            return seen
+    return seen
+
+
+def _switched(sync: Sync, keeper: Keeper, terms: FleetTerms) -> Tip:
+    """Make the log of these TERMS, and push the charter that names them."""
+    tip = last_rows.tip_of(sync)
+    keeper.begin(tip.charter.repo, terms.incarnation, terms.first, tip.last_lines)
+    return switching.begin(sync, terms)
+
+
+def _repeated(sync: Sync, attempt: Callable[[], Tip]) -> Tip:
+    """The tip after an ATTEMPT to switch, which is repeated while other clones publish first."""
+    pause = FIRST_PAUSE
+    while True:
+        try:
+            return attempt()
+        except remote.Moved:
+            if sync.left() <= pause:
+                raise remote.Contended("other clones published first on every attempt", remote=sync.name) from None
+            pause = random_pause(pause)

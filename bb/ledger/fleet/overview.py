@@ -1,0 +1,110 @@
+"""The state of a fleet as one clone sees it: the terms, the engine, the relay, the machines.
+
+The relay knows most of it at once. Without a relay, the engine is asked directly. Without an engine, there is what this
+clone has saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from bb.kernel.errors import BbError
+from bb.ledger.carrier.door import AnotherEngine, EngineRewound
+from bb.ledger.fleet import asking, engines, same_log, settings
+from bb.ledger.published import pins
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.carrier.door import Machine
+    from bb.ledger.fleet.settings import EngineAddress
+    from bb.ledger.git.place import Place
+    from bb.ledger.published.pins import Pins
+    from bb.ledger.published.tip import Tip
+
+PATIENCE = 2.0  # seconds for the relay's answer
+NONE, NOT_JOINED, NO_RELAY, AWAY, STOPPED, CONNECTED = "none", "not_joined", "no_relay", "away", "stopped", "connected"
+STOPPING = (AnotherEngine.code, EngineRewound.code, "FLEET_ENDED")  # refusals with which global verdicts stop
+
+
+def overview(place: Place, now: int, *, asks_engine: bool = True) -> dict[str, Any]:
+    """Everything that is known. With ASKS_ENGINE, the engine is asked if no relay answers, which may take seconds."""
+    known = pins.read(place.store)
+    tip = known.remote(known.home).tip if known.home else None
+    engine = settings.read(place.store)
+    answer = _saved(known, tip, engine, now)
+    if tip is None or tip.charter.fleet is None or engine is None:
+        return answer
+    try:
+        found = asking.ask(place.store, {"ask": "status"}, PATIENCE)
+    except BbError as refusal:
+        answer |= {"state": NO_RELAY, "code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+        return answer | (_of_engine(engine, tip, now) if asks_engine else {})
+    return answer | {"state": CONNECTED, "relay": True} | found
+
+
+def line(answer: dict[str, Any]) -> dict[str, Any] | None:
+    """The few members for `bb status`; None without a fleet."""
+    if answer["state"] == NONE:
+        return None
+    return {name: answer[name] for name in ("state", "place", "lag", "unsent", "heard_seconds", "code", "hint")}
+
+
+def _saved(known: Pins, tip: Tip | None, engine: EngineAddress | None, now: int) -> dict[str, Any]:
+    """What this clone knows without asking."""
+    terms = tip.charter.fleet if tip else None
+    found = known.fleet
+    heard = max(now - found.heard_at, 0) / 1000 if found and found.heard_at else None
+    return {
+        "state": NOT_JOINED if terms else NONE,
+        "terms": terms.as_dict() if terms else None,
+        "engine": {"carrier": engine.carrier, "address": engine.address} if engine else None,
+        "relay": False,
+        "code": None,
+        "message": None,
+        "hint": "connect this clone: `bb fleet join ENGINE`" if terms and not engine else None,
+        "place": found.place if found else None,
+        "imported": found.imported if found else None,
+        "head": None,
+        "lag": None,
+        "heard_seconds": heard,
+        "unsent": None,
+        "archived": tip.place if tip and terms else None,
+        "machines": [],
+        "clock_skew_seconds": None,
+        "health": None,
+    }
+
+
+def _of_engine(engine: EngineAddress, tip: Tip, now: int) -> dict[str, Any]:
+    """What the engine says to this process. A refusal is part of the answer."""
+    terms = tip.charter.fleet
+    if terms is None:
+        return {}
+    try:
+        begun = time.monotonic()
+        with contextlib.closing(engines.open_carrier(engine, tip.charter.repo, terms)) as carrier:
+            head = carrier.head()
+            skew = (head.now - now) / 1000 - (time.monotonic() - begun)
+            same_log.check(carrier, head, tip)
+            machines = [machine_shown(one, head.place) for one in carrier.alive()]
+            health = carrier.health()
+    except BbError as refusal:
+        state = STOPPED if refusal.code in STOPPING else AWAY
+        return {"state": state, "code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+    return {"head": head.place, "machines": machines, "health": health, "clock_skew_seconds": round(skew, 1)}
+
+
+def machine_shown(machine: Machine, head: int) -> dict[str, Any]:
+    """A machine in an answer."""
+    return {
+        "name": machine.name,
+        "writer": machine.writer,
+        "place": machine.place,
+        "lag": max(head - machine.place, 0),
+        "age_seconds": round(machine.age, 1),
+        "is_alive": machine.is_alive,
+        "agents": len(machine.agents),
+    }

@@ -1,0 +1,25 @@
+"""How old the order of a fleet's engine is that an answer depends on."""
+
+from __future__ import annotations
+
+from bb.ledger.published import pins
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ops.desk.desk import Desk
+
+OLD = 15  # seconds; a relay whose engine answers hears from it every ten seconds
+
+
+def member(desk: Desk, *, only_if_old: bool = False) -> dict[str, Any]:
+    """The member `fleet` of an answer: up to which place this clone has read the engine's log, and the seconds since
+    the engine last answered, which are null if it never has. Empty outside a fleet."""
+    found = pins.read(desk.place.store).fleet if desk.is_in_fleet else None
+    if found is None:
+        return {}
+    age = max(desk.now() - found.heard_at, 0) / 1000 if found.heard_at else None
+    if only_if_old and age is not None and age < OLD:
+        return {}
+    return {"fleet": {"place": found.place, "age_seconds": age if age is None else round(age, 1)}}

@@ -1,0 +1,186 @@
+"""`bb fleet begin`: lets an engine order the ledger, or begins its log again."""
+
+from __future__ import annotations
+
+import contextlib
+
+from bb.kernel import secret_patterns
+from bb.kernel.errors import BbError
+from bb.kernel.plurals import counted
+from bb.ledger.fleet import engines, incarnations, settings
+from bb.ledger.fleet.incarnations import FleetExists, Order
+from bb.ledger.published.fleet_terms import NoFleet
+from bb.ledger.travel import publish
+from bb.ledger.travel.sync import Sync
+from bb.ledger.travel.sync_lock import SyncLock
+from bb.ops.agent_params import AsPerson, Why
+from bb.ops.catalogue import op
+from bb.ops.desk import signs_of_life
+from bb.ops.fleet import connections, relay_start
+from bb.ops.fleet.parameters import Engine, Timeout
+from bb.ops.ledger import fleet_changes
+from bb.ops.ledger.running_sync import apply_fetched
+from bb.ops.ledger.sync import must_exist
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.carrier.door import Carrier, Keeper
+    from bb.ledger.fleet.settings import EngineAddress
+    from bb.ledger.published.pins import Pins
+    from bb.ledger.published.tip import Tip
+    from bb.ops.desk.desk import Desk
+
+PATIENCE = 300
+
+
+class RelayEngine(Engine):
+    """The address with which the relay of this clone connects, if it is another one: the machine's own role."""
+
+
+@op(
+    "fleet.begin",
+    screen="fleet",
+    examples=(
+        "bb fleet begin postgres://db.example.org/bb --dry-run",
+        "bb fleet begin service=bb-owner --relay service=bb",
+        "bb fleet begin --again --reason 'the database was restored from the backup of Monday'",
+    ),
+)
+def begin(
+    desk: Desk,
+    engine: Engine | None = None,
+    *,
+    again: bool = False,
+    reason: Why | None = None,
+    relay: RelayEngine | None = None,
+    agent: AsPerson | None = None,
+    timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """Let an engine order the ledger of this repository, for a fleet of machines. Only the person may do this.
+
+    This clone must publish to the arbiter. Its lines are published first. Then bb makes its tables in the engine, if
+    they are missing and your role may make them; `bb fleet schema` prints them for the person who may. It makes a log
+    whose first place follows the last generation, checks that the engine loses nothing in a power failure, and pushes a
+    charter that names the log. The push is the switch. From then on, plain `bb reserve` is valid in every clone,
+    versions of bb without fleets refuse the ledger, and the published branch is the archive of the engine. Other clones
+    connect with `bb fleet join`.
+
+    With --again, a new log begins: because the engine has lost history (ENGINE_REWOUND), or to move to another engine.
+    What the engine still has is published first. Places leap by a million, so that tokens only rise. Reservations that
+    only the lost part had are void, and their holders are told.
+
+    Parameters:
+        again: Begin a new log for a fleet that exists.
+        reason: The reason, which every clone shows. Needed with --again.
+        dry_run: Say what would be done, without doing it. The engine is asked, and nothing is fetched.
+    """
+    must_exist(desk)
+    who = signs_of_life.person(desk, agent)
+    if again and reason is None:
+        raise connections.needs_reason("begin --again")
+    secret_patterns.refuse_secrets(reason or "")
+    target = connections.engine(desk, engine, saved=again)
+    known = connections.known_pins(desk)
+    beginning = _Beginning(desk, known, target, Order(who, reason or "", desk.now()), is_again=again)
+    with contextlib.closing(engines.keeper(target)) as keeper:
+        incarnations.must_be_durable(keeper.health())
+        planned = beginning.planned(keeper)
+        if dry_run:
+            return planned
+        made = beginning.made(keeper, timeout)
+    settings.write(desk.store.path, engines.parse(relay, desk.env) if relay else target)
+    return planned | made | {"void": fleet_changes.follow(desk), "relay": relay_start.attend(desk)}
+
+
+class _Beginning:
+    """One beginning of a log, with the engine TARGET."""
+
+    def __init__(self, desk: Desk, known: Pins, target: EngineAddress, order: Order, *, is_again: bool) -> None:
+        self._desk, self._known, self._target, self._order = desk, known, target, order
+        self._remote = connections.arbiter(desk, known)
+        self._tip = known.remote(self._remote).tip
+        self._is_again = is_again
+        fleet = self._tip.charter.fleet if self._tip else None
+        if fleet and not is_again:
+            raise FleetExists()
+        if is_again and not fleet:
+            raise NoFleet()
+
+    def planned(self, keeper: Keeper) -> dict[str, Any]:
+        """What will be done, as far as it can be known without a fetch."""
+        return {
+            "dry_run": True,
+            "remote": self._remote,
+            "engine": connections.shown(self._target),
+            "terms": None,
+            "first": self._first(),
+            "rows": 0,
+            "void": fleet_changes.would_be_void(self._desk, "?"),
+            "steps": self._steps(keeper),
+        }
+
+    def _first(self) -> int:
+        last = self._tip.place if self._tip else 0
+        return last + (incarnations.LEAP if self._is_again else 1)
+
+    def _steps(self, keeper: Keeper) -> list[str]:
+        tip, store, name = self._tip, self._desk.store, self._remote
+        writers = counted(len(tip.last_lines) if tip else 0, "writer")
+        if self._is_again:
+            steps = [f"publish on {name} what the engine's log so far still has, as far as it continues the archive"]
+        else:
+            waiting = counted(publish.unpublished(store, tip).count, "event")
+            steps = [f"publish {waiting} on {name}, and whatever else is recorded until then"]
+        if not keeper.logs():
+            steps.append("make what bb needs in the engine, unless it is there")
+        least = "above every place that anybody has seen" if self._is_again else "after the last generation"
+        return [
+            *steps,
+            f"make a log for repository {store.clone.repo} in the engine",
+            f"begin it at place {self._first()} or later, {least}",
+            f"note the last published lines of {writers} in it",
+            f"push a charter with the new log to {name}. From then on, only bb with fleets reads this ledger",
+            "save the engine's address in this clone, without any secret, and start its relay in bb's daemon",
+        ]
+
+    def made(self, keeper: Keeper, timeout: int) -> dict[str, Any]:
+        """Do it."""
+        desk, store = self._desk, self._desk.store
+        with SyncLock(store.path, connections.TURN_PATIENCE), store.git, contextlib.ExitStack() as stack:
+            sync = Sync(store, self._remote, desk.now(), timeout)
+            tip, rows = self._begun(sync, keeper, stack)
+            apply_fetched(desk, sync.outcome())
+        return {
+            "dry_run": False,
+            "terms": connections.terms_shown(tip.charter.fleet),
+            "first": tip.charter.fleet.first if tip.charter.fleet else 0,
+            "rows": rows,
+            "tip": tip.commit,
+        }
+
+    def _begun(self, sync: Sync, keeper: Keeper, stack: contextlib.ExitStack) -> tuple[Tip, int]:
+        if self._is_again:
+            return incarnations.begin_again(sync, keeper, self._order, self._before(stack))
+        return incarnations.begin(sync, keeper, self._order), 0
+
+    def _before(self, stack: contextlib.ExitStack) -> Carrier | None:
+        """The carrier of the log so far. It is closed first, if that is possible, so that nothing is added to it. None
+        if it cannot be reached, or is gone."""
+        saved, terms = settings.read(self._desk.store.path), self._tip.charter.fleet if self._tip else None
+        if saved is None or terms is None or saved.carrier != terms.carrier:
+            return None
+        repo = self._desk.store.clone.repo
+        carrier = stack.enter_context(contextlib.closing(engines.open_carrier(saved, repo, terms)))
+        try:
+            with contextlib.closing(engines.keeper(saved)) as keeper:
+                keeper.end(repo, terms.incarnation)
+        except BbError:
+            pass  # a machine's role may not close it; then its relays find the new charter with their next fetch
+        try:
+            carrier.head()
+        except BbError:
+            return None
+        return carrier

@@ -1,0 +1,58 @@
+"""What the verbs about a fleet need: the remote whose branch is the archive, and the engine that the request names."""
+
+from __future__ import annotations
+
+from bb.coordination.holdings.reservations import InvalidArgs
+from bb.ledger.fleet import engines, settings
+from bb.ledger.travel import arbitration, renamed_remotes
+from bb.ops.ledger.sync import ONLY_PULL, NotPublished
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.kernel.errors import BbError
+    from bb.ledger.fleet.settings import EngineAddress
+    from bb.ledger.published.fleet_terms import FleetTerms
+    from bb.ledger.published.pins import Pins
+    from bb.ops.desk.desk import Desk
+
+TURN_PATIENCE = 10.0  # seconds to wait for a running sync
+
+
+def known_pins(desk: Desk) -> Pins:
+    """The saved state of the remotes."""
+    return renamed_remotes.pins_now(desk.place)
+
+
+def arbiter(desk: Desk, known: Pins) -> str:
+    """The remote whose branch is, or will be, the archive: the arbiter. This clone must publish to it."""
+    name = known.home
+    if known.named is not None:
+        name = known.arbiter or arbitration.find(desk.place, known.named)
+        if name is None:
+            raise arbitration.refusal(desk.place, known.named, None)
+    if name is None or not known.remote(name).publishes:
+        remote = f" --remote {name}" if name else ""
+        message = f"this clone has not published to {name or 'a remote'}"
+        raise NotPublished(message, hint=f"run `bb sync --publish{remote}` once; {ONLY_PULL}")
+    return name
+
+
+def engine(desk: Desk, named: str | None, *, saved: bool) -> EngineAddress:
+    """The engine that is NAMED; if none is, the SAVED one of this clone, or the one in libpq's variables."""
+    known = settings.read(desk.store.path) if saved and named is None else None
+    return known or engines.parse(named or "", desk.env)
+
+
+def shown(engine: EngineAddress) -> dict[str, str]:
+    """An engine in an answer."""
+    return {"carrier": engine.carrier, "address": engine.address}
+
+
+def terms_shown(terms: FleetTerms | None) -> dict[str, object] | None:
+    return terms.as_dict() if terms else None
+
+
+def needs_reason(verb: str) -> BbError:
+    return InvalidArgs(
+        f"`bb fleet {verb}` needs a --reason", hint=f"say why: `bb fleet {verb} --reason '…'`", path="$.reason"
+    )

@@ -1,0 +1,124 @@
+"""`bb fleet end`: the engine's log is closed, and the published branch orders the ledger again."""
+
+from __future__ import annotations
+
+import contextlib
+
+from bb.kernel import secret_patterns
+from bb.ledger.fleet import engines, incarnations, settings
+from bb.ledger.fleet.incarnations import Order
+from bb.ledger.travel.sync import BOTH, Sync
+from bb.ledger.travel.sync_lock import SyncLock
+from bb.ops.agent_params import AsPerson, Why
+from bb.ops.catalogue import op
+from bb.ops.desk import signs_of_life
+from bb.ops.fleet import connections, relay_start
+from bb.ops.fleet.parameters import Engine, Timeout
+from bb.ops.ledger import fleet_changes
+from bb.ops.ledger.running_sync import apply_fetched, run_sync
+from bb.ops.ledger.sync import must_exist
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ledger.fleet.settings import EngineAddress
+    from bb.ledger.published.fleet_terms import FleetTerms
+    from bb.ledger.published.tip import Tip
+    from bb.ops.desk.desk import Desk
+
+PATIENCE = 300
+
+
+@op(
+    "fleet.end",
+    screen="fleet",
+    examples=(
+        "bb fleet end --dry-run",
+        "bb fleet end --reason 'the project has one machine again'",
+        "bb fleet end --lost --reason 'the database is gone, and there is no backup'",
+    ),
+)
+def end(
+    desk: Desk,
+    engine: Engine | None = None,
+    *,
+    reason: Why | None = None,
+    lost: bool = False,
+    agent: AsPerson | None = None,
+    timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
+    dry_run: bool = False,
+) -> dict[str, Any]:
+    """End the fleet: the published branch orders the ledger again, as before `bb fleet begin`. Only the person may do
+    this.
+
+    The engine's log is closed, so it takes no more lines. Everything in it is published. Then a charter without the
+    fleet is pushed. Other clones follow at their next fetch: their relays stop, and what a machine had not sent yet is
+    published by its ordinary `bb sync`. Reservations among such lines are void, and their holders are told.
+    Reservations that were admitted stay, and tokens go on rising. Versions of bb without fleets still cannot read this
+    ledger.
+
+    The role that closes the log must own it. Name it with ENGINE if this clone's relay connects as another role.
+
+    Parameters:
+        reason: The reason. With --lost it is published.
+        lost: End it although the engine is gone. What only the engine had is lost to the archive until the machines
+            that recorded it publish it; reservations in it are void.
+        dry_run: Say what would be done, without doing it.
+    """
+    must_exist(desk)
+    who = signs_of_life.person(desk, agent)
+    secret_patterns.refuse_secrets(reason or "")
+    if lost and reason is None:
+        raise connections.needs_reason("end --lost")
+    known = connections.known_pins(desk)
+    name = connections.arbiter(desk, known)
+    terms = incarnations.must_have_fleet(known.remote(name).tip)
+    target = None if lost else connections.engine(desk, engine, saved=True)
+    planned = {
+        "dry_run": dry_run,
+        "remote": name,
+        "engine": connections.shown(target) if target else None,
+        "terms": connections.terms_shown(terms),
+        "rows": 0,
+        "void": fleet_changes.would_be_void(desk, None),
+        "steps": _steps(name, target),
+    }
+    if dry_run:
+        return planned
+    if target:
+        relay_start.flush(desk)
+    order = Order(who, reason or "", desk.now())
+    with SyncLock(desk.store.path, connections.TURN_PATIENCE), desk.store.git:
+        sync = Sync(desk.store, name, desk.now(), timeout)
+        tip, rows = _ended(desk, sync, target, terms, order)
+        apply_fetched(desk, sync.outcome())
+    void = fleet_changes.follow(desk)
+    published = run_sync(desk, name, BOTH, timeout, publishes=False)  # what the engine had not taken
+    return planned | {"rows": rows, "void": void, "tip": tip.commit, "went": published.get("went", 0)}
+
+
+def _ended(desk: Desk, sync: Sync, target: EngineAddress | None, terms: FleetTerms, order: Order) -> tuple[Tip, int]:
+    if target is None:
+        return incarnations.end_without_engine(sync, order), 0
+    reads = settings.read(desk.store.path) or target
+    repo = desk.store.clone.repo
+    with (
+        contextlib.closing(engines.keeper(target)) as keeper,
+        contextlib.closing(engines.open_carrier(reads, repo, terms)) as carrier,
+    ):
+        return incarnations.end(sync, keeper, carrier)
+
+
+def _steps(name: str, target: EngineAddress | None) -> list[str]:
+    close = [
+        "send what this clone has recorded to the engine",
+        "close the engine's log: it takes no more lines",
+        f"publish on {name} every row that is not archived yet",
+    ]
+    lost = ["leave the engine alone: what only it had is published later, by the machines that recorded it"]
+    return [
+        *(close if target else lost),
+        f"push a charter without a fleet to {name}",
+        "remove the engine from this clone, and publish what it still has by an ordinary sync",
+    ]

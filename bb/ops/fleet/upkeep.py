@@ -1,0 +1,141 @@
+"""What the person who runs the engine does: print its tables, give a machine its rights, remove archived rows."""
+
+from __future__ import annotations
+
+import contextlib
+
+from bb.coordination.holdings.reservations import InvalidArgs
+from bb.kernel import ids
+from bb.ledger.fleet import engines, incarnations
+from bb.ops.agent_params import AsPerson
+from bb.ops.catalogue import op
+from bb.ops.desk import signs_of_life
+from bb.ops.fleet import connections
+from bb.ops.fleet.parameters import Engine, MachineName
+from bb.ops.ledger.sync import must_exist
+from bb.ops.params import Text, invalid
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from bb.ops.desk.desk import Desk
+
+
+ON_MACHINE = (
+    "On the machine, write a service into ~/.pg_service.conf: [bb], host=…, dbname=…, user={role}",
+    "Put the password into ~/.pgpass (mode 0600), or name a certificate in the service: sslcert=…, sslkey=…",
+    "Then in each clone there: `bb sync --pull`, `bb fleet join service=bb`",
+)
+
+
+@op("fleet.schema", reads=True, screen="fleet", examples=("bb fleet schema", "bb fleet schema > bb.sql"))
+def schema(desk: Desk) -> dict[str, Any]:
+    """Print the statements that make bb's tables and functions in PostgreSQL, for the person who may run them.
+
+    `bb fleet begin` runs them by itself if its role may. They can be run again; each of them replaces or skips what is
+    there. No engine is asked.
+    """
+    del desk
+    return {"statements": engines.schema()}
+
+
+class WriterName(Text):
+    """The id of a writer: twelve letters and digits."""
+
+    metavar = "WRITER"
+
+    @classmethod
+    def checked(cls, text: str, name: str) -> Any:
+        if not ids.is_writer_id(text):
+            raise invalid(f"{name} must be the id of a writer", name)
+        return text
+
+
+@op(
+    "fleet.enroll",
+    screen="fleet",
+    examples=(
+        "bb fleet enroll build-7 service=bb-owner",
+        "bb fleet enroll build-7 service=bb-owner --do",
+        "bb fleet enroll build-7 service=bb-owner --revoke --do",
+    ),
+)
+def enroll(
+    desk: Desk,
+    machine: MachineName,
+    engine: Engine | None = None,
+    *,
+    do: bool = False,
+    revoke: bool = False,
+    writer: WriterName | None = None,
+    agent: AsPerson | None = None,
+) -> dict[str, Any]:
+    """Give a machine a role in PostgreSQL: print the statements, or run them with --do. Only the person may do this.
+
+    ENGINE is the database as its owner connects to it. The role may call bb's functions and nothing else: it reads the
+    rows of all repositories in the database, and appends lines of its own writers. A writer is bound to the first role
+    that appends a line of it. The statements have no password: give the role one, or let PostgreSQL recognize the
+    machine by a certificate. The answer says what is to be done on the machine.
+
+    Parameters:
+        do: Run the statements, instead of printing them.
+        revoke: Take the machine's rights away, and end its connections.
+        writer: Also let this writer be bound anew, because its clone has moved to this machine. Needs --do.
+    """
+    signs_of_life.person(desk, agent)
+    if writer and not do:
+        raise InvalidArgs("--writer needs --do", path="$.writer")
+    target = connections.engine(desk, engine, saved=True)
+    with contextlib.closing(engines.postgres_keeper(target)) as keeper:
+        statements = keeper.revoke(machine) if revoke else keeper.enroll(machine)
+        if do:
+            keeper.run(statements)
+        unbound = keeper.unbind(writer) if writer else 0
+    return {
+        "machine": str(machine),
+        "engine": connections.shown(target),
+        "done": do,
+        "revoked": revoke,
+        "unbound": unbound,
+        "statements": statements,
+        "on_machine": [] if revoke else [step.format(role=machine) for step in ON_MACHINE],
+    }
+
+
+@op("fleet.prune", screen="fleet", examples=("bb fleet prune --dry-run", "bb fleet prune"))
+def prune(
+    desk: Desk, engine: Engine | None = None, *, agent: AsPerson | None = None, dry_run: bool = False
+) -> dict[str, Any]:
+    """Remove rows from the engine that the published ledger has, so that it stays small. Only the person may do this.
+
+    Rows go up to the last one that is archived and that every machine of the last hour has read. A machine that is
+    further behind, and every new one, reads them from the published branch. What was withdrawn from the ledger leaves
+    the engine only by this.
+
+    Parameters:
+        dry_run: Say which rows would be removed, without doing it.
+    """
+    must_exist(desk)
+    signs_of_life.person(desk, agent)
+    known = connections.known_pins(desk)
+    tip = known.remote(connections.arbiter(desk, known)).tip
+    terms = incarnations.must_have_fleet(tip)
+    target = connections.engine(desk, engine, saved=True)
+    repo, archived = desk.store.clone.repo, tip.place if tip else 0
+    with contextlib.closing(engines.open_carrier(target, repo, terms)) as carrier:
+        head, machines = carrier.head(), carrier.alive()
+    upto = max(min([archived, *(machine.place for machine in machines)]), head.oldest - 1)
+    with contextlib.closing(engines.keeper(target)) as keeper:
+        before = next((log for log in keeper.logs(repo) if log.head.incarnation == terms.incarnation), None)
+        removed = 0 if dry_run else keeper.prune(repo, upto)
+    return {
+        "dry_run": dry_run,
+        "engine": connections.shown(target),
+        "oldest": head.oldest,
+        "upto": upto,
+        "archived": archived,
+        "slowest": min(machines, key=lambda machine: machine.place).name if machines else None,
+        "rows": removed if not dry_run else max(upto - head.oldest + 1, 0),
+        "octets": before.octets if before else 0,
+    }
