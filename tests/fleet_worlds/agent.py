@@ -99,7 +99,7 @@ class Agent:
             if event not in machine.open:
                 self.lost(event)
         for event, grant in [(event, grant) for event, grant in machine.open.items() if grant.agent == self.name]:
-            if not machine.stopped and event not in machine.model.claims and event in machine.open:
+            if machine.session and event not in machine.model.claims and event in machine.open:
                 self._believe(event, (grant.scope, grant.is_file), grant.shared, grant.token)
             if machine.world.chance(0.5):
                 yield from self._give_back(event)

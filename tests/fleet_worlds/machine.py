@@ -32,6 +32,7 @@ ADMITTED, REFUSED, VOID, SENT = "admitted", "refused", "void", "sent"
 PENDING, RELAY_GONE = "GRANT_PENDING", "RELAY_GONE"
 STALE = 15 * MINUTE
 POLL = 2 * SECOND
+GAP = door.BEAT_IS_VALID / door.BEAT  # beats that may be missed
 DISTRUST = tuple(one.error for one in (door.AnotherEngine, door.EngineRewound, door.FleetEnded, door.Forked))
 
 
@@ -41,6 +42,7 @@ class Rules:
 
     compares: bool = True  # the digest at its place with the engine's, at each connect, and that of each row
     asks_fresh: bool = True  # before it takes over
+    waits_after_gap: bool = True  # counts nobody as silent for the time in which it could not hear
     sends_again: bool = True  # what a new log lacks
     knows_its_lines: bool = True  # compares what comes under its own id with what it has recorded
     reader: type[OrderedAdmission] = OrderedAdmission
@@ -76,6 +78,8 @@ class Machine:
     _is_woken: bool = False
     _processes: list[Process] = field(default_factory=list)
     _last_fetch: float = 0.0
+    _heard_at: float = float("-inf")  # by this clock
+    _hears_since: float = 0.0
 
     @property
     def now(self) -> float:
@@ -106,6 +110,7 @@ class Machine:
     def start_relay(self) -> None:
         self._hang_up()
         self._news, self._is_woken, self._last_fetch = Signal(), False, self.world.now
+        self._heard_at, self._hears_since = float("-inf"), self.now
         self._read_saved()
         steps = (self._relay, self._beats, self._archives, self._deadlines)
         self._processes = [self.world.start(each()) for each in steps]
@@ -170,8 +175,8 @@ class Machine:
         """For how long an agent has given no sign of life, in milliseconds, as far as this machine knows."""
         heard = [one for one in self.disk.heard.values() if agent in one[0]]
         signs = [agents[agent] * SECOND + age + self.now - at for agents, age, at in heard]
-        signs += [self.agents[agent].silence] if agent in self.agents else []
-        return min(signs, default=0.0)
+        signs += [self.agents[agent].silence] if agent in self.agents else [self.now - self._hears_since]
+        return min(signs) if self.rules.waits_after_gap or not heard else signs[0]
 
     def settle(self, event: str, patience: float) -> Steps:
         """What became of our reservation EVENT: a state or the code of a refusal, and the token."""
@@ -221,8 +226,8 @@ class Machine:
 
     # -- the relay
 
-    def _call(self, ask: Callable[[Engine], Any]) -> Steps:
-        return (yield from self.line.call(ask, self.session))
+    def _call(self, ask: Callable[[Engine], Any], *, is_append: bool = False) -> Steps:
+        return (yield from self.line.call(ask, self.session, is_append=is_append))
 
     def _relay(self) -> Steps:
         while True:
@@ -294,7 +299,9 @@ class Machine:
         lines, incarnation = self.disk.own[batch.first - 1 : batch.last], self.disk.incarnation
         self.outbox.sends(batch)
         try:
-            place = yield from self._call(lambda engine: engine.append(incarnation, batch.writer, batch.first, lines))
+            place = yield from self._call(
+                lambda engine: engine.append(incarnation, batch.writer, batch.first, lines), is_append=True
+            )
         except door.Gap.error as gap:
             self.outbox.expects(batch.writer, gap.details["next"])
             return
@@ -428,6 +435,10 @@ class Machine:
         self._heard((yield from self._call(beat)))
 
     def _heard(self, alive: list[door.Machine]) -> None:
+        """Note who is alive. After a gap in hearing (or a jump of this clock) nobody is known to have been silent."""
+        if not 0 <= self.now - self._heard_at <= GAP * self.rules.beat:
+            self._hears_since = self.now
+        self._heard_at = self.now
         for one in alive:
             if one.name != self.name:
                 self.disk.heard[one.name] = one.agents, one.age * SECOND, self.now
