@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bb.coordination.facts import AgentFact, HoldingFact
+    from bb.coordination.holdings.scopes import Scope
 
     Facts = Sequence[tuple[str, HoldingFact | AgentFact]]
     Ends = set[tuple[str, str]]
+    Admission = tuple[Grant, Scope, list[str]]
 
 # Why a global reservation was not admitted.
 IN_THE_WAY = "in_the_way"  # open grants of other agents share a path with it
@@ -124,7 +126,8 @@ class OrderedAdmission:
             grant = self._open.get(name)
             if grant and who in (grant.agent, ids.PERSON):
                 self._end(name, place, grants)
-        generations, refusals = {}, {}
+        generations: dict[str, int] = {}
+        refusals: dict[str, Refusal] = {}
         for event, fact in facts:
             if not isinstance(fact, Reserved):
                 continue
@@ -173,15 +176,16 @@ class OrderedAdmission:
         verdict = self._judge(place, event, fact, ends)
         if isinstance(verdict, Refusal):
             return verdict
-        grant, taken = verdict
+        grant, scope, taken = verdict
         for name in taken:
             self._end(name, place, changed)
         self._grants[event] = changed[event] = grant
-        self._open.add(event, grant)
+        self._open.add(event, grant, scope)
         return None
 
-    def _judge(self, place: int, event: str, fact: Reserved, ends: Ends) -> tuple[Grant, list[str]] | Refusal:
-        """The grant that a reservation gets at PLACE and the grants that it takes over, or why it gets none."""
+    def _judge(self, place: int, event: str, fact: Reserved, ends: Ends) -> Admission | Refusal:
+        """The grant that a reservation gets at PLACE, its scope, and the grants that it takes over; or why it gets
+        none."""
         if fact.base is not None:
             return Refusal(BEFORE_SWITCH)
         if fact.order != self._incarnation:
@@ -198,11 +202,11 @@ class OrderedAdmission:
             return Refusal(RIVAL)
         in_way = self._open.in_way(grant, scope)
         if not in_way:
-            return grant, in_way
+            return grant, scope, in_way
         takes = _takes(fact.takes, place)
         if left := tuple(name for name in in_way if self._open[name].last_seen > takes.get(name, -1)):
             return Refusal(HOLDER_WORKS if takes.keys() >= set(left) else IN_THE_WAY, left)
-        return grant, in_way
+        return grant, scope, in_way
 
 
 def why_not(known: Admitted, incarnation: str, event: str, fact: Reserved) -> Refusal | None:
