@@ -138,7 +138,7 @@ class Machine:
         self.fold._every = self.rules.reader(known, disk.incarnation)  # noqa: SLF001  (a broken world has another one)
         self.open = {name: grant for name, grant in known.grants.items() if grant.ended is None}
         self.verdicts = Verdicts(disk.incarnation, self._results, self._fact_on)
-        self.outbox = Outbox(lambda event: self.verdicts.of(event, self.disk.place))
+        self.outbox = Outbox(lambda event: self.verdicts.of(event, self.disk.place, self.fold.grant(event)))
         self.outbox.begin({disk.writer: disk.placed}, {disk.writer: len(disk.own)}, disk.place)
 
     def _results(self) -> Admitted:
@@ -320,7 +320,7 @@ class Machine:
             for name, grant in folded.changes.grants.items():
                 if grant.ended is None:
                     self.open[name] = grant
-            self.verdicts.note(row.place, folded.changes, self.open.get)
+            self.verdicts.note(row.place, folded.changes, self.fold.grant)
             if row.writer == disk.writer and not folded.flaw:
                 placed[row.writer] = row.last
         yield self.world.about(self.write_time)
