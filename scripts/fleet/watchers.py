@@ -24,7 +24,7 @@ def times(machines: list[Machine], messages: int, seconds: float = 15) -> list[f
         began = time.monotonic()
         sender = senders[n % len(senders)]
         [event] = sender.record([Released("a0-0", ids.event_id(sender.store.writer or "", 1))])
-        waking.wake(sender.store.path)
+        waking.wake(sender.store.path, ".", {"BB_SYNC": "off"})
         writer = ids.split_event_id(event)[0]
         others = [machine for machine in machines if machine.store != sender.store.path]
         came += _arrivals(others, writer, event.encode(), began)
