@@ -24,7 +24,7 @@ from bb.ledger.fleet.row_fold import Base, RowFold
 from bb.ledger.fleet.verdicts import Verdicts
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds, received, writers
-from bb.ledger.journal.journal import Journal, LedgerDamaged
+from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import START, Link
 from bb.ledger.published import fleet_results, pins
 from bb.ledger.published.fleet_terms import NoFleet
@@ -199,7 +199,9 @@ class CloneState:
             if folded.flaw:
                 self._show_flaw(folded)
                 if row.writer in own:
-                    self.broken[row.writer] = f"the row at place {row.place} of this writer does not count: {folded.flaw}"
+                    self.broken[row.writer] = (
+                        f"the row at place {row.place} of this writer does not count: {folded.flaw}"
+                    )
                 continue
             self.received += row.writer not in own
             self._chains.setdefault(row.writer, []).append((row, folded.before, folded.after))
@@ -229,7 +231,9 @@ class CloneState:
     def waits(self) -> bool:
         """Whether lines wait to be written, or results to be saved."""
         fold = self.fold
-        return fold is not None and (bool(self._chains) or self.imported < fold.place or bool(fold.moved or fold.flawed))
+        return fold is not None and (
+            bool(self._chains) or self.imported < fold.place or bool(fold.moved or fold.flawed)
+        )
 
     def write_lines(self, patience: float) -> None:
         """Write the lines of the rows that were folded into the journals. LEDGER_BUSY if a sync holds them longer than
@@ -269,7 +273,8 @@ class CloneState:
 
     def verdict(self, event: str) -> dict[str, Any]:
         """What became of an event of ours whose line is placed."""
-        return self.verdicts.of(event, self.must_fold().place)
+        fold = self.must_fold()
+        return self.verdicts.of(event, fold.place, fold.grant(event))
 
     # -- lines of ours that the engine has in another form
 
