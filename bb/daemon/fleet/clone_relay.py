@@ -96,21 +96,23 @@ class CloneRelay:
         return settings.is_joined(self.place.store)
 
     def stop(self) -> None:
-        """End the relay soon, and stop listening."""
+        """Stop listening, and end the relay soon. It answers the questions that wait."""
         self._is_stopping = True
         self._follow_up.close()
-        self._socket.close()
+        self._socket.stop_listening()
         self._relay.stop()
 
-    def is_over(self, patience: float) -> bool:
-        """Whether the thread of the relay has ended, or ends within PATIENCE seconds. Then the lock is free."""
-        self._thread.join(patience)
-        if self._thread.is_alive():
-            return False
-        if self._lock >= 0:
+    @property
+    def has_ended(self) -> bool:
+        """Whether the thread of the relay has ended."""
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Close the connections. Once the thread has ended, the lock is free for another process."""
+        self._socket.close()
+        if self.has_ended and self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
-        return True
 
     # -- the thread
 
@@ -124,9 +126,9 @@ class CloneRelay:
             self._relay.run()
         except Exception as error:
             self._log.bug(f"the relay of {self.place.title}", error)
-        self._loop.call_from_thread(self._has_ended)
+        self._loop.call_from_thread(self._start_later)
 
-    def _has_ended(self) -> None:
+    def _start_later(self) -> None:
         """The relay has ended: start it again later, unless it was stopped."""
         if not self._is_stopping:
             self._loop.later(self._pause, self._begin_again)

@@ -63,14 +63,20 @@ class QuestionSocket:
         """The number of commands that are connected."""
         return len(self._clients)
 
-    def close(self) -> None:
-        """Close the socket, and every connection. Commands then see that no relay runs."""
-        self._sweeping.cancel()
+    def stop_listening(self) -> None:
+        """Take no more questions: commands see that no relay runs. Those that were asked can still be answered."""
+        if self._listener.fileno() < 0:
+            return
         self._loop.forget(self._listener.fileno())
         self._listener.close()
         disk.remove_if_there(fleet_files.path(self._store, fleet_files.ADDRESS))
         if self._path:
             endpoint.remove_socket(self._path, os.path.join(self._store, fleet_files.FOLDER))
+
+    def close(self) -> None:
+        """Close everything."""
+        self.stop_listening()
+        self._sweeping.cancel()
         for connection in list(self._clients):
             connection.close()
 

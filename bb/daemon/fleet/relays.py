@@ -80,14 +80,20 @@ class Relays:
         ending = [*self._ending, *self._relays.values()]
         self._relays.clear()
         deadline = time.monotonic() + TO_STOP
+        while time.monotonic() < deadline and not all(one.has_ended for one in ending):
+            self._loop.later(0.01, lambda: None)
+            self._loop.turn()  # the answers to the questions that wait
         for one in ending:
-            if not one.is_over(max(deadline - time.monotonic(), 0)):
+            if not one.has_ended:
                 self._log.warning(f"the relay of {one.place.title} has not ended in time")
+            one.close()
 
     # -- looking after them
 
     def _look(self) -> None:
-        self._ending = [one for one in self._ending if not one.is_over(0)]
+        for one in [one for one in self._ending if one.has_ended]:
+            one.close()
+            self._ending.remove(one)
         for store, place in list(self._places.items()):
             running = self._relays.get(store)
             if running and not running.is_wanted:

@@ -16,7 +16,7 @@ from bb.ledger.carrier import nats_durability, nats_log
 from bb.ledger.carrier.door import MOST_READ, EngineUnreachable
 from bb.ledger.carrier.nats_address import NatsAddress
 from bb.ledger.carrier.nats_appends import Appends
-from bb.ledger.carrier.nats_connection import Connection, Lost
+from bb.ledger.carrier.nats_connection import PATIENCE, Connection, Lost
 from bb.ledger.carrier.nats_keeper import NatsKeeper
 from bb.ledger.carrier.nats_log import LogReader
 from bb.ledger.carrier.nats_machines import Machines
@@ -42,9 +42,9 @@ class NatsCarrier:
 
     kind = "nats"
 
-    def __init__(self, address: str, repo: str, incarnation: str) -> None:
+    def __init__(self, address: str, repo: str, incarnation: str, patience: float = PATIENCE) -> None:
         self._names = Names(repo, incarnation)
-        self._connection = Connection(NatsAddress.parse(address), self._heard)
+        self._connection = Connection(NatsAddress.parse(address), self._heard, patience)
         self._reader = LogReader(self._connection, self._names)
         self._appends = Appends(self._connection, self._names, self._reader)
         self._machines = Machines(self._connection, self._names)

@@ -132,10 +132,11 @@ class LogReader:
         while self.rows.place < since:
             if not self._next(min(MOST_READ, since - self.rows.place)):
                 return []
-        found = self._next(most)
-        if found and found[0].place != since + 1:  # the log was pruned meanwhile
-            return self.read(since, most)
-        return found
+        if self.rows.place == since:
+            found = self._next(most)
+            if not found or found[0].place == since + 1:
+                return found
+        return self.read(since, most)  # the log was pruned meanwhile
 
     def head(self, info: Any) -> Head:
         """The head of the log; without a digest if it is far ahead of what was read."""
@@ -148,6 +149,10 @@ class LogReader:
                 break
             self._kept += rows
         return head_of(info, self._names, self.rows.digest if self.rows.place == last else "")
+
+    def refresh(self) -> None:
+        """Load the state that the log begins with again, if it was pruned."""
+        self._load(info_of(self._connection, self._names))
 
     def head_now(self, info: Any) -> Head:
         """The head of a log that nothing was read of."""

@@ -273,7 +273,8 @@ class CloneState:
 
     def verdict(self, event: str) -> dict[str, Any]:
         """What became of an event of ours whose line is placed."""
-        return self.verdicts.of(event, self.must_fold().place)
+        fold = self.must_fold()
+        return self.verdicts.of(event, fold.place, fold.grant(event))
 
     # -- lines of ours that the engine has in another form
 

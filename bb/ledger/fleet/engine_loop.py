@@ -153,6 +153,11 @@ class EngineLoop:
         self._import_again()
 
     @property
+    def digest(self) -> str | None:
+        """The digest of the log, as far as it was read."""
+        return self._fold.digest if self._is_begun else None
+
+    @property
     def _fold(self) -> RowFold:
         return self.state.must_fold()
 

@@ -203,6 +203,8 @@ class Outbox:
         elif ask.kind == FLUSH:
             ask.lines = {writer: n for writer, n in self.recorded.items() if n > self.placed.get(writer, 0)}
             ask.since = sum(n - self.placed.get(writer, 0) for writer, n in ask.lines.items())
+        elif ask.kind == FRESH:
+            ask.since = self.imported
         self.asks.append(ask)
         self.was_told = True
 
