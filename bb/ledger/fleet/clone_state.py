@@ -193,6 +193,12 @@ class CloneState:
 
     def take(self, rows: Sequence[Row]) -> None:
         """Fold ROWS. Their lines are written into the journals by `write_lines`."""
+        try:
+            self._take(rows)
+        except sqlite3.DatabaseError as error:  # the fold looks up what is older than its memory
+            raise ResultsLost from error
+
+    def _take(self, rows: Sequence[Row]) -> None:
         fold, own = self.must_fold(), set(self.own_writers())
         for row in rows:
             folded = fold.take(row)

@@ -10,18 +10,19 @@ from __future__ import annotations
 import os
 
 from bb.coordination.holdings import admission
-from bb.coordination.holdings.admission import Admitted
+from bb.coordination.holdings.admission import Admitted, still_open
 from bb.kernel import json_text
 from bb.ledger.files import disk
 from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.fleet.row_fold import Base
 from bb.ledger.journal.line import Link
 from bb.ledger.published import fleet_results
-from bb.ledger.published.fleet_results import ALL, COUNTED, VERSION, Reading
+from bb.ledger.published.fleet_results import ALL, COUNTED, VERSION, Reading, admitted_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from bb.ledger.fleet.row_fold import Delta, FoldedRow, RowFold
 
@@ -58,7 +59,8 @@ class ResultsFile:
         self._inode = 0
 
     def load(self) -> Saved | None:
-        """The saved state, read whole; None if there is none that can be used."""
+        """The saved state; None if there is none that can be used. Its mappings are read when they are needed, because
+        a fleet makes any number of reservations, and few of them are open."""
         if not os.path.exists(self._path):
             return None
         reading = Reading(self._path)
@@ -67,13 +69,20 @@ class ResultsFile:
             known = dict(reading.ask("select name, value from about")) if found else {}
             if found is None or not known.get("is_whole"):
                 return None
-            counted = None if found.counted is None else _whole(found.counted)
-            about = found.incarnation, found.place, found.digest, _whole(found.admitted), counted
+            admitted, counted = admitted_in(self, ALL), None if found.counted is None else admitted_in(self, COUNTED)
+            for state in (admitted, counted or admitted):
+                still_open(state.grants)
+                dict(state.names.items())
+            about = found.incarnation, found.place, found.digest, admitted, counted
             return Saved(*about, found.imported, known.get("repo", ""), known.get("law", ""))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, sqlite3.DatabaseError):
             return None
         finally:
             reading.close()
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """The rows that a QUERY finds."""
+        return self._open().execute(query, values).fetchall()
 
     def link(self, writer: str) -> Link | None:
         """The link of the last line of WRITER in a row that counts; None if none of its rows were folded."""
@@ -138,7 +147,7 @@ class ResultsFile:
             if fold.flawed:
                 connection.executemany("insert or replace into flawed values (?, ?, ?, ?, ?)", map(_flaw, fold.flawed))
             self._note(connection, place=fold.place, digest=fold.digest, imported=imported, heard_at=heard_at)
-        fold.saved()
+        fold.saved(admitted_in(self, ALL), admitted_in(self, COUNTED))
 
     def note(self, **about: object) -> None:
         """Save only these numbers or texts."""
@@ -223,10 +232,6 @@ class _Changes:
         finally:  # on a full disk, the commit itself may fail
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
-
-
-def _whole(state: Admitted) -> Admitted:
-    return Admitted(dict(state.grants.items()), dict(state.generations.items()), dict(state.names.items()))
 
 
 def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]:

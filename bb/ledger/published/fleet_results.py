@@ -20,10 +20,16 @@ from bb.kernel.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Protocol
 
     from bb.coordination.holdings.admission import Grant
     from bb.ledger.files.sqlite import sqlite3
+
+    class Asked(Protocol):
+        """A file of results."""
+
+        def ask(self, query: str, *values: object) -> list[Any]: ...
+
 
 FOLDER = "fleet"
 NAME = "results.sqlite"
@@ -140,23 +146,22 @@ class Reading:
         if not known.get("incarnation"):
             return None
         numbers = int(known["place"]), int(known["imported"])
-        counted = self.admitted(COUNTED) if known.get("law") else None
+        counted = admitted_in(self, COUNTED) if known.get("law") else None
         heard_at = int(known.get("heard_at", 0))
-        return FleetResults(known["incarnation"], *numbers, known["digest"], heard_at, self.admitted(ALL), counted)
+        return FleetResults(known["incarnation"], *numbers, known["digest"], heard_at, admitted_in(self, ALL), counted)
 
-    def admitted(self, which: str) -> Admitted:
-        """One of the two results. It is read when it is needed."""
-        return Admitted(
-            SavedGrants(self, f"{which}_grant"),
-            _Saved(self, f"{which}_generation"),
-            _Saved(self, f"{which}_name"),
-        )
+
+def admitted_in(file: Asked, which: str) -> Admitted:
+    """One of the two results in a file. It is read when it is needed."""
+    return Admitted(
+        SavedGrants(file, f"{which}_grant"), _Saved(file, f"{which}_generation"), _Saved(file, f"{which}_name")
+    )
 
 
 class _Saved(Mapping[str, "Any"]):
     """The entries of one table."""
 
-    def __init__(self, file: Reading, table: str) -> None:
+    def __init__(self, file: Asked, table: str) -> None:
         self._file = file
         self._table = table
 
