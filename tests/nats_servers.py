@@ -67,9 +67,9 @@ class Nats:
         assert self._server is not None
         self.more = more
         self._write_settings()
-        before = self.about("varz")["config_load_time"]
+        before = self.about("varz")["config_digest"]
         os.kill(self._server.pid, signal.SIGHUP)
-        until(lambda: self.about("varz")["config_load_time"] != before, "the new configuration")
+        until(lambda: self.about("varz")["config_digest"] != before, "the new configuration")
 
     def freeze(self) -> None:
         """Let the server stand still: it takes connections, and answers nothing."""
