@@ -75,7 +75,7 @@ class EngineLoop:
         self.head: Head | None = None  # at the last connect
         self.connected_at = 0  # this machine's time in milliseconds
         self.heard_at = 0
-        self.skew = 0  # milliseconds that the engine's clock is ahead of this machine's
+        self.skew: int | None = None  # milliseconds that the engine's clock is ahead of this machine's
         self.last_refusal: dict[str, object] | None = None
         self.connects = self.appends = self.reads = 0
         self._is_begun = False
