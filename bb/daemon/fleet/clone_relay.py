@@ -11,11 +11,12 @@ from bb.daemon.fleet.follow_up import FollowUp
 from bb.daemon.fleet.question_socket import Answer, QuestionSocket
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
-from bb.kernel.errors import BbError, Busy, Refused
+from bb.kernel.errors import BbError, Busy
 from bb.ledger.files import disk
 from bb.ledger.files.lock import taken_for_good
 from bb.ledger.fleet import engines, relay, settings
 from bb.ledger.fleet.relay import Relay
+from bb.ledger.fleet.settings import NotInFleet
 from bb.ledger.git.place import Place
 from bb.ledger.local import fleet_files
 from bb.ledger.published import pins
@@ -29,11 +30,6 @@ RelayElsewhere = Busy.declare(
     "RELAY_ELSEWHERE",
     "Another process runs the relay of this clone",
     hint="nothing needs to be done: that process answers the commands of this clone",
-)
-NotInFleet = Refused.declare(
-    "NOT_IN_FLEET",
-    "This clone has not joined a fleet",
-    hint="join it: `bb fleet join ENGINE`, with the address of the fleet's engine",
 )
 
 

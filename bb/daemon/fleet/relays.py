@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 from bb.daemon.fleet import clone_relay, remembered_clones
-from bb.daemon.fleet.clone_relay import CloneRelay, NotInFleet, RelayElsewhere
+from bb.daemon.fleet.clone_relay import CloneRelay, RelayElsewhere
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
 from bb.kernel.errors import BbError
 from bb.ledger.files.lock import is_held
+from bb.ledger.fleet.settings import NotInFleet
 from bb.ledger.git import ownership
 from bb.ledger.git.place import Place
 from bb.ledger.local import fleet_files
