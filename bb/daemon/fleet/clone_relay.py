@@ -45,6 +45,7 @@ class CloneRelay:
         if lock is None:
             raise RelayElsewhere()
         self._lock = lock
+        self._engine: EngineAddress | None = None  # the one that the relay connects to
         self._is_stopping = False
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
@@ -121,7 +122,7 @@ class CloneRelay:
     # -- the thread
 
     def _begin(self) -> None:
-        self._engine: EngineAddress | None = settings.read(self.place.store)
+        self._engine = settings.read(self.place.store)
         self._relay = Relay(self.place, self._env, self._open_carrier, self._say, self._heard)
         self._thread = threading.Thread(target=self._run, name="bb-relay", daemon=True)
         self._thread.start()
