@@ -109,7 +109,7 @@ class OrderedAdmission:
 
     def grant(self, name: str) -> Grant | None:
         """The grant of one reservation, open or ended."""
-        return self._grants.get(name)
+        return self._grants.get(name) or self._open.get(name) or self._known.grants.get(name)
 
     def row(self, place: int, facts: Facts, recorders: Iterable[str]) -> Changes:
         """The changes by the next row, which has this PLACE. FACTS are those of its lines about reservations and names,

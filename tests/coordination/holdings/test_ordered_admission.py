@@ -353,3 +353,14 @@ def test_a_later_reader_finds_the_grants_that_were_in_the_way_at_the_place():
 
     assert ordered_admission.why_not(world.fold.admitted, HERE, TWO, refused) == Refusal(IN_THE_WAY, (ONE,))
     assert ordered_admission.why_not(world.fold.admitted, HERE, FOUR, wants(CY, "src")) is None
+
+
+def test_a_grant_from_before_is_known_by_its_name():
+    """A relay that has started again names the holder that it knows from its saved results."""
+    before = ada_has_src()
+    after = World(before.fold.admitted, place=11)
+
+    refused = after.row((TWO, wants(BO, "src")))
+
+    assert refused.verdict(TWO) == Refusal(IN_THE_WAY, (ONE,))
+    assert after.fold.grant(ONE) == Grant(ADA, "src", is_file=False, shared=False, token=11)
