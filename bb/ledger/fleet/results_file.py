@@ -95,9 +95,10 @@ class ResultsFile:
         found = self._open().execute("select n from published where writer = ?", (writer,)).fetchone()
         return int(found[0]) if found else 0
 
-    def heads(self) -> dict[str, int]:
-        """The number of the last line that counts, of each writer with a row."""
-        return dict(self._open().execute("select writer, n from writer").fetchall())
+    def links(self) -> list[tuple[str, Link]]:
+        """The link of the last line that counts, of each writer with a row."""
+        rows = self._open().execute("select writer, n, lamport, head from writer").fetchall()
+        return [(writer, Link(*link)) for writer, *link in rows]
 
     def flawed_places(self) -> set[int]:
         """The places of all rows that do not count."""
