@@ -99,7 +99,7 @@ class Agent:
         try:
             answer = asking.ask(self._machine.store.path, {"ask": "settle", "events": [event]}, patience)
             verdict = answer["events"][event]
-            row |= {"state": verdict["state"], "token": verdict.get("token")}
+            row |= {"state": verdict["state"], "token": verdict.get("token"), "reason": verdict.get("reason")}
         except BbError as refusal:
             row["state"] = refusal.code
         row["answered"] = time.monotonic()

@@ -263,8 +263,8 @@ def test_an_answer_has_a_few_mib_at_most(carrier: Carrier) -> None:
 
     first = carrier.read(FIRST - 1)
 
-    assert 1 <= len(first) < 6
-    assert len(everything(carrier)) == 6
+    assert 1 <= sum(row.octets.count(b"\n") for row in first) < 12
+    assert [len(line) for line in lines_of(everything(carrier), ADA)] == [1_000_000] * 12, "in 6 rows, or 12"
 
 
 def test_a_reader_is_woken(carrier: Carrier, other: Carrier) -> None:
@@ -364,7 +364,8 @@ def test_several_repositories_have_logs_of_their_own(engine: Engine, carrier: Ca
     with contextlib.closing(engine.keeper()) as keeper:
         assert [log.repo for log in keeper.logs()] == sorted(["another", REPO])
         (log,) = keeper.logs(REPO)
-        assert (log.first, log.head.place, log.rows, log.octets, log.writers) == (FIRST, FIRST, 1, 2, 1)
+        assert (log.first, log.head.place, log.rows, log.writers) == (FIRST, FIRST, 1, 1)
+        assert log.octets >= 2, "some engines count what they add to the lines"
 
 
 def test_beginning_again_is_harmless_and_a_used_log_stays(engine: Engine, carrier: Carrier) -> None:

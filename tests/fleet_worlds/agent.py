@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bb.coordination.facts import Registered, Released, Renewed, Reserved
-from bb.coordination.holdings.admission import Grant
 from bb.coordination.holdings.ordered_admission import take_over
-from tests.fleet_worlds.machine import ADMITTED, PENDING, STALE, Machine
+from tests.fleet_worlds.machine import ADMITTED, PENDING, RELAY_GONE, STALE, Machine
 from tests.fleet_worlds.model import Claim
 from tests.fleet_worlds.world import HOUR, MINUTE, SECOND, Process, Steps
 
@@ -100,8 +99,8 @@ class Agent:
             if event not in machine.open:
                 self.lost(event)
         for event, grant in [(event, grant) for event, grant in machine.open.items() if grant.agent == self.name]:
-            if not machine.stopped and event not in machine.model.claims and event in machine.open:
-                self._believe(event, grant)
+            if machine.session and event not in machine.model.claims and event in machine.open:
+                self._believe(event, (grant.scope, grant.is_file), grant.shared, grant.token)
             if machine.world.chance(0.5):
                 yield from self._give_back(event)
             else:
@@ -120,35 +119,38 @@ class Agent:
             if waits or not all(machine.silence(machine.open[name].agent) >= STALE for name in in_way):
                 return None
         takes = " ".join(take_over(name, machine.disk.place) for name in in_way) or None
-        machine.model.takes_over(self.name, {machine.open[name].agent for name in in_way})
+        engine = machine.session[0] if machine.session else machine.line.engine
+        machine.model.takes_over(self.name, {machine.open[name].agent for name in in_way}, engine.name)
         wanted = Reserved(self.name, where[0], BEAD, TTL, shared, where[1], takes=takes, order=machine.disk.incarnation)
         (event,) = yield from machine.record(self.name, wanted)
         machine.wanted[event] = self.name, where, shared
-        return (yield from self._settled(event))
+        return (yield from self._settled(event, where, shared))
 
-    def _settled(self, event: str) -> Steps:
+    def _settled(self, event: str, where: Where, shared: bool) -> Steps:
         machine, world = self.machine, self.machine.world
         for _ in range(TRIES):
-            state, grant = yield from machine.settle(event, self.habits.patience)
+            state, token = yield from machine.settle(event, self.habits.patience)
             if state == ADMITTED:
-                self._believe(event, grant)
+                self._believe(event, where, shared, token)
                 return event
-            if state != PENDING:
+            if state not in (PENDING, RELAY_GONE):
                 break
             if world.chance(0.1):
                 return None  # it does something else, and forgets
-            yield world.about(10 * SECOND)
+            yield from self._sleep() if world.chance(0.3) else self._wait_a_moment()
         yield from self._give_back(event)
         return None
 
-    def _believe(self, event: str, grant: Grant) -> None:
+    def _wait_a_moment(self) -> Steps:
+        yield self.machine.world.about(10 * SECOND)
+
+    def _believe(self, event: str, where: Where, shared: bool, token: int) -> None:
         """It was told that it holds this."""
         machine = self.machine
-        self.holds[event] = grant.scope, grant.is_file
-        where = grant.scope, grant.is_file
+        self.holds[event] = where
         history = machine.model.contacts[machine.name]
-        claim = Claim(event, self.name, where, grant.shared, grant.token, machine.name, history, machine.world.now)
-        machine.model.told(claim)
+        claim = Claim(event, self.name, where, shared, token, machine.name, history, machine.world.now)
+        machine.model.told(claim, machine.disk.place)
 
     def _work(self, event: str) -> Steps:
         """Work on it, renew it, and give it back; or fall silent, and come back later."""

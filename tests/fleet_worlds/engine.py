@@ -148,7 +148,7 @@ class Engine:
 @dataclass
 class Line:
     """The network between one machine and the engine that its address leads to. OUT and BACK say which way something
-    passes; LOST is the share that is lost on the way, AGAIN the share of requests that come a second time, later."""
+    passes; LOST is the share that is lost on the way, AGAIN the share of appends that come a second time, later."""
 
     world: World
     engine: Engine
@@ -158,9 +158,12 @@ class Line:
     lost: float = 0.0
     again: float = 0.0
 
-    def call(self, ask: Callable[[Engine], Any], session: tuple[Engine, int] | None) -> Steps:
+    def call(
+        self, ask: Callable[[Engine], Any], session: tuple[Engine, int] | None, *, is_append: bool = False
+    ) -> Steps:
         """What ASK returns for the engine, a moment later; or what it raises. SESSION is the connection, as the engine
-        and which of its boots; without one, the call goes to the engine to which the address leads now."""
+        and which of its boots; without one, the call goes to the engine to which the address leads now. An append may
+        be stuck in the engine, and happen when its connection is long gone."""
         world, answer = self.world, Signal()
         engine, boot = session or (self.engine, None)
         if boot is not None and boot != engine.boots:
@@ -168,7 +171,7 @@ class Line:
             raise door.EngineUnreachable()
         if self.out and not world.chance(self.lost):
             world.after(world.about(self.delay), self._arrive, engine, ask, boot, answer)
-            if self.again and world.chance(self.again):
+            if is_append and world.chance(self.again):
                 world.after(world.about(5 * MINUTE), self._arrive, engine, ask, None, Signal())
         found = yield Wait(answer, PATIENCE)
         if found is TIME_OVER:

@@ -86,7 +86,9 @@ class Failures:
         machine = self._one()
         if machine.is_up:
             machine.kill_relay()
-        yield 0
+            yield self.fleet.world.about(10 * SECOND)
+            if machine.is_up:
+                machine.start_relay()
 
     def _slow_disk(self) -> Steps:
         machine = self._one()

@@ -1,8 +1,8 @@
 """A machine of a simulated fleet: its relay, and what the commands of its agents ask of it.
 
 The relay does what `bb/ledger/fleet/relay.py` does, step by step; each step takes time and may be the last. What there
-is to decide is decided by bb: `OrderedAdmission` folds the rows, `sound_rows` and `row_facts` read them, and the lines
-are ledger lines.
+is to decide is decided by bb's own code: `Outbox` sends and answers, `RowFold` reads and folds, `Verdicts` tells what
+became of a line. The lines are ledger lines.
 """
 
 from __future__ import annotations
@@ -12,22 +12,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bb.coordination.holdings.admission import Admitted, Grant
-from bb.coordination.holdings.ordered_admission import OrderedAdmission, Refusal
+from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.kernel import ids
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import Row
-from tests.fleet_worlds.disk import Disk
+from bb.ledger.fleet.outbox import Ask, Batch, Outbox
+from bb.ledger.fleet.row_fold import Base, FoldedRow, RowFold
+from bb.ledger.fleet.verdicts import Verdicts
+from bb.ledger.journal import kinds
+from bb.ledger.journal.line import START
 from tests.fleet_worlds.archive import Archive
+from tests.fleet_worlds.disk import Disk
 from tests.fleet_worlds.engine import REPO, Engine, Line, Log
 from tests.fleet_worlds.model import Model, meets
 from tests.fleet_worlds.world import MINUTE, SECOND, TIME_OVER, Process, Signal, Steps, Wait, World
 
-ADMITTED, REFUSED, VOID = "admitted", "refused", "void"
-UNREACHABLE, PENDING, STOPPED = "unreachable", "pending", "stopped"
+ADMITTED, REFUSED, VOID, SENT = "admitted", "refused", "void", "sent"
+PENDING, RELAY_GONE = "GRANT_PENDING", "RELAY_GONE"
 STALE = 15 * MINUTE
-AT_ONCE = 2 * SECOND  # the longest that an agent waits for an engine that is away
 POLL = 2 * SECOND
+GAP = door.BEAT_IS_VALID / door.BEAT  # beats that may be missed
 DISTRUST = tuple(one.error for one in (door.AnotherEngine, door.EngineRewound, door.FleetEnded, door.Forked))
 
 
@@ -36,24 +41,15 @@ class Rules:
     """What a relay does. A test that wants to see a world break takes one rule away."""
 
     compares: bool = True  # the digest at its place with the engine's, at each connect, and that of each row
-    sees: bool = True  # what a holder recorded before it is taken over
     asks_fresh: bool = True  # before it takes over
-    forgets_other_incarnations: bool = True  # reservations made for them are void
+    waits_after_gap: bool = True  # counts nobody as silent for the time in which it could not hear
     sends_again: bool = True  # what a new log lacks
-    gives_up_unknown: bool = False  # takes a lost answer for a refusal, and says so to nobody
+    knows_its_lines: bool = True  # compares what comes under its own id with what it has recorded
     reader: type[OrderedAdmission] = OrderedAdmission
     fetch: float = 60 * SECOND  # between two looks at the git remote while the engine is not trusted
     fetch_in_peace: float = 10 * MINUTE
     beat: float = 10 * SECOND
     archive: float = 20 * SECOND
-
-
-@dataclass
-class Ask:
-    """A question of an agent: what becomes of one of our lines."""
-
-    event: str
-    answer: Signal = field(default_factory=Signal)
 
 
 @dataclass
@@ -72,19 +68,18 @@ class Machine:
     can_fetch: bool = True
     agents: dict[str, Any] = field(default_factory=dict)
     is_up: bool = False
-    stopped: str = ""  # why there are no verdicts
+    outbox: Outbox = field(init=False)
+    verdicts: Verdicts = field(init=False)
+    fold: RowFold = field(init=False)
     session: tuple[Engine, int] | None = None
     open: dict[str, Grant] = field(default_factory=dict)  # the grants that have not ended, as far as we have read
-    verdicts: dict[str, Grant | Refusal] = field(default_factory=dict)  # of our own reservations
     wanted: dict[str, tuple[str, tuple[str, bool], bool]] = field(default_factory=dict)  # ours without a verdict
-    tried: int = 0  # the number of our last line that we may have sent
-    next: int = 0  # the number of our last line that need not be sent again
-    _asks: list[Ask] = field(default_factory=list)
     _news: Signal = field(default_factory=Signal)
     _is_woken: bool = False
     _processes: list[Process] = field(default_factory=list)
-    _fold: OrderedAdmission | None = None
     _last_fetch: float = 0.0
+    _heard_at: float = float("-inf")  # by this clock
+    _hears_since: float = 0.0
 
     @property
     def now(self) -> float:
@@ -92,49 +87,65 @@ class Machine:
         return self.world.now * (1 + self.drift) + self.skew
 
     @property
+    def stopped(self) -> str:
+        """Why there are no verdicts."""
+        return self.outbox.stop.code if self.outbox.stop else ""
+
+    @property
     def admitted(self) -> Admitted:
         """What this machine has computed."""
-        assert self._fold is not None
-        return self._fold.admitted
+        return self.fold.results()[0]
 
     # -- life and death
 
     def boot(self) -> None:
         """Start with what the disk has."""
-        self.is_up, self.stopped, self.session, self._asks, self._is_woken = True, "", None, [], False
-        self.verdicts, self._news, self._last_fetch = {}, Signal(), self.world.now
-        if self.disk.incarnation:
-            self._read_saved()
-        else:
+        self.is_up = True
+        if not self.disk.incarnation:
             self._adopt()
-        self._processes = [self.world.start(steps()) for steps in (self._relay, self._beats, self._archives)]
+        self.start_relay()
         for agent in self.agents.values():
             agent.boot()
+
+    def start_relay(self) -> None:
+        self._hang_up()
+        self._news, self._is_woken, self._last_fetch = Signal(), False, self.world.now
+        self._heard_at, self._hears_since = float("-inf"), self.now
+        self._read_saved()
+        steps = (self._relay, self._beats, self._archives, self._deadlines)
+        self._processes = [self.world.start(each()) for each in steps]
+
+    def kill_relay(self) -> None:
+        """kill -9 for the relay alone. Nobody who had asked it gets an answer."""
+        self._hang_up()
+        for process in self._processes:
+            process.kill()
 
     def kill(self) -> None:
         """kill -9, for the relay and for every command that runs."""
         self.is_up = False
-        self._hang_up()
-        for process in self._processes:
-            process.kill()
+        self.kill_relay()
         for agent in self.agents.values():
             agent.kill()
-
-    def kill_relay(self) -> None:
-        """kill -9 for the relay alone. It is started again at once, and answers nobody who had asked it."""
-        for process in self._processes:
-            process.kill()
-        self._hang_up()
-        self._asks, self._news, self._is_woken = [], Signal(), False
-        self._read_saved()
-        self._processes = [self.world.start(steps()) for steps in (self._relay, self._beats, self._archives)]
 
     def _read_saved(self) -> None:
         disk = self.disk
         known = self.model.results(disk.known, disk.digest, disk.start)
-        self._fold = self.rules.reader(known, disk.incarnation)
+        links = dict(disk.links)
+        self.fold = RowFold(
+            Base(disk.incarnation, disk.place, disk.digest, known), lambda writer: links.get(writer, START)
+        )
+        self.fold._every = self.rules.reader(known, disk.incarnation)
         self.open = {name: grant for name, grant in known.grants.items() if grant.ended is None}
-        self.tried = self.next = disk.placed
+        self.verdicts = Verdicts(disk.incarnation, self._results, self._fact_on)
+        self.outbox = Outbox(lambda event: self.verdicts.of(event, self.disk.place, self.fold.grant(event)))
+        self.outbox.begin({disk.writer: disk.placed}, {disk.writer: len(disk.own)}, disk.place)
+
+    def _results(self) -> Admitted:
+        return self.admitted
+
+    def _fact_on(self, event: str) -> object:
+        return kinds.fact_on(self.disk.own[ids.split_event_id(event)[1] - 1])
 
     # -- what an agent's command asks
 
@@ -142,6 +153,7 @@ class Machine:
         """Write the lines of FACTS; returns their ids once they are on the disk."""
         yield self.world.about(self.write_time)
         names = [self.disk.write(by, fact, self.now) for fact in facts]
+        self.outbox.has_recorded(self.disk.writer, len(self.disk.own))
         self.wake()
         return names
 
@@ -161,50 +173,51 @@ class Machine:
 
     def silence(self, agent: str) -> float:
         """For how long an agent has given no sign of life, in milliseconds, as far as this machine knows."""
-        if agent in self.agents:
-            return self.agents[agent].silence
-        for agents, age, at in self.disk.heard.values():
-            if agent in agents:
-                return agents[agent] * SECOND + age + self.now - at
-        return 0.0
+        heard = [one for one in self.disk.heard.values() if agent in one[0]]
+        signs = [agents[agent] * SECOND + age + self.now - at for agents, age, at in heard]
+        signs += [self.agents[agent].silence] if agent in self.agents else [self.now - self._hears_since]
+        return min(signs) if self.rules.waits_after_gap or not heard else signs[0]
 
     def settle(self, event: str, patience: float) -> Steps:
-        """What became of our reservation EVENT: a state, and the grant if it is admitted."""
-        if self.stopped:
-            return STOPPED, None
-        ask, n = Ask(event), ids.split_event_id(event)[1]
-        if event not in self.verdicts:
-            self._asks.append(ask)
-            self.wake()
-            found = yield Wait(ask.answer, min(AT_ONCE, patience))
-            if found is TIME_OVER and self.tried >= n:
-                found = yield Wait(ask.answer, patience)
-            if found is TIME_OVER:
-                if ask in self._asks:
-                    self._asks.remove(ask)
-                return (PENDING if self.tried >= n else UNREACHABLE), None
-            if found is not None:
-                return found, None
-        verdict = self.verdicts[event]
-        if isinstance(verdict, Grant):
-            return (ADMITTED, verdict) if event in self.open else (REFUSED, None)
-        return (VOID if verdict.reason == "other_incarnation" else REFUSED), None
+        """What became of our reservation EVENT: a state or the code of a refusal, and the token."""
+        told = yield from self._ask({"ask": "settle", "events": [event], "patience": patience / SECOND})
+        if told is TIME_OVER:
+            return RELAY_GONE, 0
+        if not told["ok"]:
+            return told["error"]["code"], 0
+        verdict = told["result"]["events"][event]
+        return verdict["state"], verdict.get("token", 0)
+
+    def _ask(self, request: dict[str, Any]) -> Steps:
+        """The relay's answer; none if it was killed meanwhile."""
+        told = Signal()
+        self.outbox.add(Ask(request, told.fire, self.world.now / SECOND))
+        self.wake()
+        self._answer()
+        return (yield Wait(told, (request["patience"] + 5) * SECOND))
+
+    def _answer(self) -> None:
+        """Give the answers that can be given."""
+        for ask, answer in self.outbox.due(self.world.now / SECOND):
+            self.world.after(0, ask.answer, answer)
+
+    def _deadlines(self) -> Steps:
+        """Give the answers that must be given. Asks are few, so a look each half second is enough."""
+        while True:
+            yield SECOND / 2 if self.outbox.asks else POLL
+            if self.outbox.asks:
+                self._answer()
 
     def fresh(self) -> Steps:
         """Read up to the engine's last row of now, and hear who is alive. Whether that was possible."""
-        if self.session is None or self.stopped:
+        if self.session is None:
             return False
         try:
-            incarnation = self.disk.incarnation
-            place, alive = yield from self._call(lambda engine: (engine.log(incarnation).place, engine.alive()))
+            self._heard((yield from self._call(lambda engine: engine.alive())))
         except BbError:
             return False
-        self._heard(alive)
-        deadline = self.world.now + AT_ONCE
-        while self.disk.place < place and self.world.now < deadline:
-            self.wake()
-            yield 100
-        return self.disk.place >= place and self.disk.incarnation == incarnation
+        told = yield from self._ask({"ask": "fresh", "patience": 5.0})
+        return told is not TIME_OVER and told["ok"]
 
     def wake(self) -> None:
         self._is_woken = False
@@ -213,8 +226,8 @@ class Machine:
 
     # -- the relay
 
-    def _call(self, ask: Callable[[Engine], Any]) -> Steps:
-        return (yield from self.line.call(ask, self.session))
+    def _call(self, ask: Callable[[Engine], Any], *, is_append: bool = False) -> Steps:
+        return (yield from self.line.call(ask, self.session, is_append=is_append))
 
     def _relay(self) -> Steps:
         while True:
@@ -223,10 +236,11 @@ class Machine:
                     yield from self._connect()
                     yield from self._work()
             except DISTRUST as error:
-                self._stop(error.code)
-            except BbError:
-                pass  # it is away, or an answer was lost: the next connection tells
+                self._stop(error)
+            except BbError as error:
+                self.outbox.lost_connection(error)  # it is away, or an answer was lost: the next connection tells
             self._hang_up()
+            self._answer()
             yield self.rules.fetch if self.stopped else SECOND
             if self.world.now - self._last_fetch >= (self.rules.fetch if self.stopped else self.rules.fetch_in_peace):
                 self._fetch()
@@ -248,13 +262,13 @@ class Machine:
 
         boots, log, rows = yield from self.line.call(look, None)
         if self.rules.compares:
-            if log.place < place:
+            if log.place < max(place, self.outbox.acknowledged_place):
                 raise door.EngineRewound()
             if rows and rows[0].digest != digest:
                 raise door.AnotherEngine()
-        self.session, self.stopped = (engine, boots), ""
+        self.session, self.outbox.stop, self.outbox.is_connected = (engine, boots), None, True
         engine.listeners[self.name] = self.told_of_rows
-        self.model.trust(self.name, log)
+        self.model.trust(self.name, log, place)
 
     def told_of_rows(self, engine: Engine) -> None:
         """The engine notifies, if the connection is still there."""
@@ -264,82 +278,84 @@ class Machine:
 
     def _work(self) -> Steps:
         """Send what waits and read what comes, until the connection is lost."""
+        outbox = self.outbox
         while True:
-            news = self._news
-            if self.next < len(self.disk.own):
-                yield from self._send()
+            news, asked_at = self._news, self.world.now / SECOND
+            if batch := outbox.batch():
+                yield from self._send(batch)
             place, incarnation = self.disk.place, self.disk.incarnation
             rows = yield from self._call(lambda engine: engine.log(incarnation).read(place))
             if rows:
                 yield from self._take(rows)
-            elif self.next >= len(self.disk.own):
-                yield Wait(news, self.world.about(15 * POLL))
+            else:
+                outbox.has_read_everything(asked_at)
+                self._answer()
+                if outbox.batch() is None:
+                    yield Wait(news, self.world.about(15 * POLL))
             if self.world.now - self._last_fetch >= self.rules.fetch_in_peace and self._fetch():
                 raise door.EngineUnreachable()  # connect to the new log
 
-    def _send(self) -> Steps:
-        disk, first = self.disk, self.next + 1
-        waiting, incarnation = disk.unsent(self.next), disk.incarnation
-        self.tried = max(self.tried, first + len(waiting) - 1)
+    def _send(self, batch: Batch) -> Steps:
+        lines, incarnation = self.disk.own[batch.first - 1 : batch.last], self.disk.incarnation
+        self.outbox.sends(batch)
         try:
-            yield from self._call(lambda engine: engine.append(incarnation, disk.writer, first, waiting))
+            place = yield from self._call(
+                lambda engine: engine.append(incarnation, batch.writer, batch.first, lines), is_append=True
+            )
         except door.Gap.error as gap:
-            self.next = gap.details["next"] - 1
+            self.outbox.expects(batch.writer, gap.details["next"])
             return
-        self.model.acknowledge(disk.writer, first, waiting)
-        self.next = max(self.next, first + len(waiting) - 1)
+        self.model.acknowledge(batch.writer, batch.first, lines)
+        self.outbox.was_acknowledged(batch, place)
 
     def _take(self, rows: list[Row]) -> Steps:
         """Fold rows, save the results, and answer those who wait for them."""
-        disk, fold = self.disk, self._fold
-        assert fold is not None
-        place, digest, placed, links = disk.place, disk.digest, disk.placed, {}
-        changed: dict[str, Grant] = {}
+        disk, fold, placed = self.disk, self.fold, {}
         for row in rows:
-            if self.rules.compares:
-                follows = door.next_digest(digest, place + 1, row.writer, row.first, row.octets)
-                if (row.place, row.digest) != (place + 1, follows):
-                    raise door.AnotherEngine()
-            said = self.model.read(row, {**disk.links, **links} if row.writer in links else disk.links)
-            changes = fold.row(row.place, said.facts, said.recorders)
-            self.model.folded(digest, row, changes)
-            place, digest = row.place, row.digest
-            if said.link is not None:
-                links[row.writer] = said.link
-            changed.update(changes.grants)
-            if row.writer == disk.writer:
-                placed = max(placed, row.last)
-                self._note_verdicts(said.facts, changes)
+            if row.writer == disk.writer and self.rules.knows_its_lines and not self._is_ours(row):
+                raise door.Forked()
+            before = fold.digest
+            folded = fold.take(row) if self.rules.compares else self._taken_on_trust(row)
+            self.model.folded(before, row, folded.changes)
+            for name, grant in folded.changes.grants.items():
+                if grant.ended is None:
+                    self.open[name] = grant
+            self.verdicts.note(row.place, folded.changes, self.fold.grant)
+            if row.writer == disk.writer and not folded.flaw:
+                placed[row.writer] = row.last
         yield self.world.about(self.write_time)
-        disk.place, disk.digest, disk.placed = place, digest, placed
-        disk.links.update(links)
-        self.next, self.tried = max(self.next, placed), max(self.tried, placed)
-        for name, grant in changed.items():
-            if grant.ended is None:
-                self.open[name] = grant
-            elif self.open.pop(name, None) and grant.agent in self.agents:
+        disk.place, disk.digest, disk.placed = fold.place, fold.digest, placed.get(disk.writer, disk.placed)
+        disk.links.update(fold.moved)
+        for name, grant in fold.changed.grants.items():
+            if grant.ended is not None and self.open.pop(name, None) and grant.agent in self.agents:
                 self.agents[grant.agent].lost(name)
-        self._answer_those_who_can_be()
+        for name in [name for name in self.wanted if ids.split_event_id(name)[1] <= disk.placed]:
+            del self.wanted[name]
+        fold.saved()
+        self.outbox.has_folded(disk.place, placed)
+        self.outbox.imported = disk.place
+        self._answer()
 
-    def _note_verdicts(self, facts: Any, changes: Any) -> None:
-        for name, _ in facts:
-            verdict = changes.verdict(name)
-            if verdict is not None:
-                self.verdicts[name] = verdict
-                self.wanted.pop(name, None)
+    def _is_ours(self, row: Row) -> bool:
+        """Whether we have recorded the lines of a row of our writer. If not, another machine writes under our id."""
+        return self.disk.own[row.first - 1 : row.last] == row.octets.split(b"\n")[:-1]
 
-    def _answer_those_who_can_be(self) -> None:
-        for ask in [ask for ask in self._asks if ask.event in self.verdicts]:
-            self._asks.remove(ask)
-            ask.answer.fire()
+    def _taken_on_trust(self, row: Row) -> FoldedRow:
+        """What a reader makes of a row that does not look whether it continues the log."""
+        self.fold.place, digest = row.place - 1, row.digest
+        self.fold.digest = digest
+        said = self.model.read(row, self.disk.links)
+        changes = self.fold._every.row(row.place, said.facts, said.recorders)
+        self.fold.changed.add(changes)
+        self.fold.place = row.place
+        return FoldedRow(row, "", changes)
 
-    def _stop(self, why: str) -> None:
+    def _stop(self, why: BbError) -> None:
         """The engine is not the one that we have read: no verdicts until it is."""
-        self.stopped = why
+        self.outbox.stop = why
+        self.outbox.is_connected = False
         self.model.doubt(self.name)
-        asks, self._asks = self._asks, []
-        for ask in asks:
-            ask.answer.fire(STOPPED)
+        self._answer()
         self.alarm(self)
 
     # -- the git remote
@@ -365,11 +381,10 @@ class Machine:
         disk.start, disk.placed, disk.links = disk.digest, disk.base, dict(begun.links)
         if not self.rules.sends_again:
             disk.placed = len(disk.own)
-        self.stopped, self.verdicts, self.wanted = "", {}, {}
+        self.wanted = {}
+        asks = self.outbox.asks if hasattr(self, "outbox") else []
         self._read_saved()
-        asks, self._asks = self._asks, []
-        for ask in asks:
-            ask.answer.fire(VOID)
+        self.outbox.asks = asks
         for agent in self.agents.values():
             agent.moved()
 
@@ -383,11 +398,11 @@ class Machine:
             try:
                 head, rows = yield from self._call(lambda engine: engine.for_archive(self.name, incarnation, place))
                 if self.archive.place > head:
-                    self._stop(door.EngineRewound.code)
+                    self._stop(door.EngineRewound())
                 if not rows or self.archive.tip != tip or self.archive.charter[0] != incarnation:
                     continue
                 if rows[0].place > place + 1 or len(self.archive.continuing(rows)) < len(rows):
-                    self._stop(door.AnotherEngine.code)
+                    self._stop(door.AnotherEngine())
             except BbError:
                 continue
             if not self.stopped:
@@ -409,16 +424,21 @@ class Machine:
         agents = {name: int(agent.silence / SECOND) for name, agent in self.agents.items()}
         said = door.Machine(self.name, self.disk.writer, self.disk.place, agents)
 
+        sent = self.world.now
+
         def beat(engine: Engine) -> Any:
             engine.beat(said)
             for agent, silence in agents.items():
-                sign = self.world.now - silence * SECOND
-                self.model.signs[agent] = max(self.model.signs.get(agent, 0.0), sign)
+                self.model.sign_of_life(engine.name, agent, sent - silence * SECOND)
             return engine.alive()
 
         self._heard((yield from self._call(beat)))
 
     def _heard(self, alive: list[door.Machine]) -> None:
+        """Note who is alive. After a gap in hearing (or a jump of this clock) nobody is known to have been silent."""
+        if not 0 <= self.now - self._heard_at <= GAP * self.rules.beat:
+            self._hears_since = self.now
+        self._heard_at = self.now
         for one in alive:
             if one.name != self.name:
                 self.disk.heard[one.name] = one.agents, one.age * SECOND, self.now

@@ -207,7 +207,7 @@ class Model:
     claims: dict[str, Claim] = field(default_factory=dict)
     readers: dict[str, tuple[str, Changes]] = field(default_factory=dict)
     acknowledged: dict[tuple[str, int], bytes] = field(default_factory=dict)
-    signs: dict[str, float] = field(default_factory=dict)  # the last sign of life of each agent that the engine has
+    signs: dict[tuple[str, str], float] = field(default_factory=dict)  # the last one of each agent at each engine
     exposed: dict[frozenset[str], float] = field(default_factory=dict)  # pairs of claims, with the time
     exposures: list[float] = field(default_factory=list)  # how long each of those that are over took
     accidents: int = 0  # with the history of the engine
@@ -277,13 +277,18 @@ class Model:
 
     # -- what agents are told
 
-    def told(self, claim: Claim) -> None:
-        """An agent is told that it holds something."""
+    def told(self, claim: Claim, place: int) -> None:
+        """An agent is told that it holds something. Its machine has read up to PLACE."""
         self.counts["told"] += 1
         had = self.books[id(claim.history)].had.get(claim.event)
         self._check(
             had is not None and had.token == claim.token and had.agent == claim.agent,
             f"{claim.agent} was told that it holds {claim.event}, which was not admitted",
+        )
+        assert had is not None
+        self._check(
+            had.ended is None or had.ended > place,
+            f"{claim.agent} was told that it holds {claim.event}, and its machine knows that it has ended",
         )
         self.highest = max(self.highest, claim.token)
         for other in list(self.claims.values()):
@@ -327,29 +332,32 @@ class Model:
                 claim.is_in_doubt = True
                 self._unexpose(event)
 
-    def trust(self, machine: str, history: Log) -> None:
-        """A machine has compared itself with a HISTORY, and it was the one that it had read."""
+    def trust(self, machine: str, history: Log, place: int) -> None:
+        """A machine that has read up to PLACE has compared itself with a HISTORY, and it was the one that it had read."""
         self.contacts[machine] = history
         for claim in list(self.claims.values()):
             if claim.machine == machine and (claim.is_in_doubt or claim.history is not history):
                 had = self.books[id(history)].had.get(claim.event)
-                if had is None or had.token != claim.token:
+                if had is None or had.token != claim.token or (had.ended or place + 1) <= place:
                     continue  # the row that would tell is not read yet
                 claim.history = history
                 if claim.is_in_doubt:
                     claim.is_in_doubt = False
                     del self.claims[claim.event]
                     self.counts["told"] -= 1
-                    self.told(claim)
+                    self.told(claim, place)
 
     def _unexpose(self, event: str) -> None:
         for pair in [pair for pair in self.exposed if event in pair]:
             self.exposures.append(self.world.now - self.exposed.pop(pair))
 
-    def takes_over(self, taker: str, holders: Iterable[str]) -> None:
-        """An agent decides to take over what others hold."""
+    def sign_of_life(self, engine: str, agent: str, at: float) -> None:
+        self.signs[engine, agent] = max(self.signs.get((engine, agent), 0.0), at)
+
+    def takes_over(self, taker: str, holders: Iterable[str], engine: str) -> None:
+        """An agent decides to take over what others hold, by what its machine heard from an ENGINE."""
         for holder in holders:
-            silent = self.world.now - self.signs.get(holder, float("-inf"))
+            silent = self.world.now - self.signs.get((engine, holder), float("-inf"))
             self._check(silent >= SILENCE, f"{taker} takes over from {holder}, silent for {silent / MINUTE:.1f} min")
 
     # -- the end

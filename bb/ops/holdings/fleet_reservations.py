@@ -55,7 +55,7 @@ IS_SETTLED = (
     "`bb release` withdraws the request"
 )
 # The outcome of a settlement is not known after these.
-UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code, "RELAY_STOPPED"])
+UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code])
 # After these nothing is reserved, and --fallback local reserves in this clone only.
 NOBODY_DECIDES = frozenset(
     [
@@ -99,7 +99,6 @@ def reserve(
             answer = attempts.granted()
     except BbError as refusal:
         if refusal.code not in NOBODY_DECIDES:
-            _give_fitting_hint(refusal, wanted)
             raise
         if fallback is None:
             refusal.hint = WITHOUT_ENGINE if refusal.code == EngineUnreachable.code else refusal.hint
@@ -107,13 +106,6 @@ def reserve(
         here_only = recording.reserved(desk, wanted, None, allow_secret)
         answer = here_only | {"fallback": fallback, "why": refusal.message}
     return answer | fleet_age.member(desk)
-
-
-def _give_fitting_hint(refusal: BbError, wanted: Wanted) -> None:
-    """Name no line in the hint of a conflict: in a fleet, there is none to stand in."""
-    if "--queue" in (refusal.hint or ""):
-        wait = command(wanted, f"--wait {WAITS_FOR}")
-        refusal.hint = f"wait for it: `{wait}`; or narrow the scope, or message the holder: `bb send HOLDER 'TEXT'`"
 
 
 class _LookAgainError(Exception):
