@@ -63,7 +63,12 @@ def refuse_incompatible_options(
 def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str | None) -> dict[str, Any]:
     """Reserve WANTED in every clone, or refuse."""
     store = desk.store
-    arbiter = _arbiter(desk, renamed_remotes.pins_now(desk.place))
+    known = renamed_remotes.pins_now(desk.place)
+    if known.terms is not None:
+        from bb.ledger.fleet.settings import NotInFleet  # noqa: PLC0415  (most ledgers have no fleet)
+
+        raise NotInFleet("an engine decides about global reservations, and this clone has not joined its fleet")
+    arbiter = _arbiter(desk, known)
     try:
         with SyncLock(store.path, PATIENCE), store.git:
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
