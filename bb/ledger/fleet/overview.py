@@ -83,7 +83,9 @@ def line(answer: dict[str, Any]) -> dict[str, Any] | None:
     """The few members for `bb status`; None without a fleet."""
     if answer["state"] == NONE:
         return None
-    return {name: answer[name] for name in ("state", "place", "lag", "unsent", "heard_seconds", "code", "hint")}
+    alive = sum(one["is_alive"] for one in answer["machines"])
+    shown = {name: answer[name] for name in ("state", "lag", "unsent", "archived", "code", "message", "hint")}
+    return {"carrier": answer["terms"]["carrier"], **shown, "machines_alive": alive}
 
 
 def _saved(known: Pins, tip: Tip | None, engine: EngineAddress | None, now: int) -> dict[str, Any]:
