@@ -73,10 +73,15 @@ def in_words(health: Mapping[str, Any]) -> str:
     parts = []
     for name, value in health.items():
         if type(value) is dict:
-            parts += [f"{inner} {setting}" for inner, setting in value.items()]
+            parts += [f"{inner} {_setting(setting)}" for inner, setting in value.items()]
         elif type(value) is str and value:
             parts.append(f"{name} {value}")
     return harmless(", ".join(parts))
+
+
+def _setting(value: object) -> str:
+    """A setting in words. NATS has some for each of its servers."""
+    return ", ".join(f"{one} on {name}" for name, one in value.items()) if isinstance(value, dict) else str(value)
 
 
 def begin(sync: Sync, keeper: Keeper, order: Order) -> Tip:
