@@ -126,3 +126,9 @@ def record(folder: Path, by: str, *facts: Any, now: int = NOW) -> list[str]:
 
 def counter(start: int = 1) -> Callable[[], int]:
     return itertools.count(start).__next__
+
+
+def results(folder: Path) -> Any:
+    """The results of publication order that a clone knows."""
+    with store_of(folder) as store:
+        return pins.read(store.path).admitted

@@ -40,6 +40,8 @@ SETTINGS = {
     "autovacuum_naptime": "60s",
 }
 HBA = "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/32 trust\n"
+# When this process has ended without a word, the server ends, and its folder goes.
+END = 'read -r it; kill -QUIT "$0"; for _ in 1 2 3 4 5 6 7 8 9; do kill -0 "$0" 2>&- && sleep 1; done; rm -rf "$1"'
 
 
 @functools.cache
@@ -106,9 +108,7 @@ class Postgres:
         words = [need_postgres() / "postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port)]
         with open(self.folder / "log", "ab") as log:
             self._server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self._as_user())
-        self._watcher = subprocess.Popen(
-            ["sh", "-c", 'read -r it; kill -QUIT "$0"', str(self._server.pid)], stdin=subprocess.PIPE
-        )
+        self._watcher = subprocess.Popen(["sh", "-c", END, str(self._server.pid), self.folder], stdin=subprocess.PIPE)
         until(self._answers, lambda: f"the server: {(self.folder / 'log').read_text()[-2000:]}")
 
     def kill_hard(self) -> None:

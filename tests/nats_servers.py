@@ -26,7 +26,7 @@ class Nats:
 
     def __init__(self, folder: Path, sync: str = "always", more: str = "", data: Path | None = None) -> None:
         self.folder, self.data, self.sync, self.more = folder, data or folder / "data", sync, more
-        self.port, self.monitor_port = free_port(), free_port()
+        self.port, self.monitor_port, self.max_file = free_port(), free_port(), "8GB"
         self._server: subprocess.Popen[bytes] | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
 
@@ -41,11 +41,7 @@ class Nats:
     def start_again(self) -> None:
         """Start the server on the data that there is, and wait until it answers."""
         assert self._server is None, "it runs"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / "conf").write_text(
-            f'server_name: "{self.folder.name}"\nlisten: "127.0.0.1:{self.port}"\nhttp: "127.0.0.1:{self.monitor_port}"\n'
-            f'jetstream: {{store_dir: "{self.data}", sync_interval: {self.sync}, max_file: 8GB}}\n{self.more}\n'
-        )
+        self._write_settings()
         with open(self.folder / "log", "ab") as log:
             words = [PROGRAM, "-c", self.folder / "conf"]
             self._server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -65,6 +61,15 @@ class Nats:
     @property
     def is_started(self) -> bool:
         return self._server is not None
+
+    def reload(self, more: str) -> None:
+        """Let the server read its configuration again, with MORE text in it."""
+        assert self._server is not None
+        self.more = more
+        self._write_settings()
+        before = self.about("varz")["config_digest"]
+        os.kill(self._server.pid, signal.SIGHUP)
+        until(lambda: self.about("varz")["config_digest"] != before, "the new configuration")
 
     def freeze(self) -> None:
         """Let the server stand still: it takes connections, and answers nothing."""
@@ -98,6 +103,16 @@ class Nats:
         with urllib.request.urlopen(f"{self.monitor}/{what}", timeout=5) as answer:
             found: dict[str, object] = json.loads(answer.read())
         return found
+
+    def _write_settings(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "conf").write_text(
+            f'server_name: "{self.folder.name}"\nmax_payload: 2MB\n'
+            f'listen: "127.0.0.1:{self.port}"\n'
+            f'http: "127.0.0.1:{self.monitor_port}"\n'
+            f'jetstream: {{store_dir: "{self.data}", sync_interval: {self.sync}, max_file: {self.max_file}}}\n'
+            f"{self.more}\n"
+        )
 
     def _answers(self) -> bool:
         assert self._server is not None

@@ -46,6 +46,13 @@ class Grant(Record):
         """The last place at which its holder recorded anything."""
         return max(self.token, self.seen)
 
+    def upto(self, generation: int) -> Self:
+        """The grant right after that GENERATION, as far as it is known."""
+        if (self.ended or 0) <= generation and self.seen <= generation:
+            return self
+        ended = self.ended if (self.ended or 0) <= generation else None
+        return self.replace(ended=ended, seen=min(self.seen, generation))
+
     def parsed_scope(self) -> scopes.Scope | None:
         """Its scope; None if this version cannot read it."""
         scope = scopes.stored(self.scope)
@@ -74,7 +81,7 @@ class Admitted(Record):
     @property
     def latest(self) -> int:
         """The highest generation in this state."""
-        of_grants = (max(grant.last_seen, grant.ended or 0) for grant in self.grants.values())
+        of_grants = (max(grant.token, grant.ended or 0, grant.seen) for grant in self.grants.values())
         return max([0, *of_grants, *self.generations.values()])
 
     def without(self, events: Container[str]) -> Self:
@@ -85,12 +92,9 @@ class Admitted(Record):
         return self.replace(grants=grants, generations=generations, names={name: left for name, left in kept if left})
 
     def upto(self, generation: int) -> Self:
-        """The state right after the commit with that GENERATION."""
-        grants = {
-            name: grant.replace(ended=None) if (grant.ended or 0) > generation else grant
-            for name, grant in self.grants.items()
-            if grant.token <= generation
-        }
+        """The state right after the commit with that GENERATION. If the holder of a grant recorded something after it,
+        what the holder had recorded before is not known any more: then its last place is the last possible one."""
+        grants = {name: grant.upto(generation) for name, grant in self.grants.items() if grant.token <= generation}
         generations = {name: at for name, at in self.generations.items() if at <= generation}
         return self.replace(grants=grants, generations=generations)
 

@@ -26,7 +26,7 @@ class OpenGrants:
         self._leads: list[str] = []  # sorted
         for name, grant in grants.items():
             if grant.ended is None:
-                self.add(name, grant)
+                self.add(name, grant, grant.parsed_scope())
 
     def __getitem__(self, name: str) -> Grant:
         return self._grants[name][0]
@@ -40,9 +40,8 @@ class OpenGrants:
         """The names of the agent's open grants."""
         return tuple(self._of.get(agent, ()))
 
-    def add(self, name: str, grant: Grant) -> None:
-        """Add an open grant."""
-        scope = grant.parsed_scope()
+    def add(self, name: str, grant: Grant, scope: Scope | None) -> None:
+        """Add an open grant, whose parsed SCOPE is given."""
         lead = UNREADABLE if scope is None else scopes.lead(scope)
         self._grants[name] = grant, scope, lead
         self._of.setdefault(grant.agent, {})[name] = None
@@ -65,11 +64,13 @@ class OpenGrants:
     def in_way(self, wanted: Grant, scope: Scope) -> list[str]:
         """The grants of other agents that share a path with WANTED, whose SCOPE is given, in the order of their
         admission. Case is ignored, because some clone may have a case-insensitive file system."""
-        compare, found = scopes.comparison(scope, ignore_case=True), []
+        found: list[str] = []
+        compare = None
         for name in self._near(scopes.lead(scope)):
             grant, held, _ = self._grants[name]
             if grant.agent == wanted.agent or (grant.shared and wanted.shared):
                 continue
+            compare = compare or scopes.comparison(scope, ignore_case=True)
             if held is None or compare(held) != scopes.DISJOINT:
                 found.append(name)
         return sorted(found, key=lambda name: (self[name].token, name)) if len(found) > 1 else found

@@ -111,11 +111,22 @@ def existing(path: str) -> Scope:
 def stored(text: str) -> Scope | None:
     """The scope for TEXT from the ledger; None if TEXT is not canonical."""
     parsed = Scope(text)
+    if _is_plain_path(text):
+        return parsed
     try:
         is_canonical = _sound(text) == _canonical(parsed.parts) and "" not in text.split("/")
     except InvalidScope.error:
         return None
     return parsed if is_canonical else None
+
+
+def _is_plain_path(text: str) -> bool:
+    """Whether TEXT is canonical because none of its characters has a meaning. Most scopes are, and readers of many
+    reservations see only few others."""
+    if not (text.isascii() and text.isprintable() and len(text) <= LONGEST) or "{" in text or globs.is_special(text):
+        return False
+    within = f"/{text}/"
+    return text == "." or not ("//" in within or "/./" in within or "/../" in within)
 
 
 def in_region(file: Scope, region: str | None) -> Scope:
@@ -362,7 +373,9 @@ def lead(scope: Scope) -> str:
     and marks may be composed differently in lower case. The lead ends before a character that the name of a file may
     have but no scope from the ledger.
     """
-    text = "/"
+    where, text = scope.where, "/"
+    if where.isascii() and not globs.is_special(where):
+        return text if where == "." else f"/{where.lower()}/"
     for part in scope.parts:
         text += globs.first_letters(part)
         if not isinstance(part, str):

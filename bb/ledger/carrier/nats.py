@@ -16,7 +16,7 @@ from bb.ledger.carrier import nats_durability, nats_log
 from bb.ledger.carrier.door import MOST_READ, EngineUnreachable
 from bb.ledger.carrier.nats_address import NatsAddress
 from bb.ledger.carrier.nats_appends import Appends
-from bb.ledger.carrier.nats_connection import Connection, Lost
+from bb.ledger.carrier.nats_connection import PATIENCE, Connection, Lost
 from bb.ledger.carrier.nats_keeper import NatsKeeper
 from bb.ledger.carrier.nats_log import LogReader
 from bb.ledger.carrier.nats_machines import Machines
@@ -42,17 +42,15 @@ class NatsCarrier:
 
     kind = "nats"
 
-    def __init__(self, address: str, repo: str, incarnation: str) -> None:
+    def __init__(self, address: str, repo: str, incarnation: str, patience: float = PATIENCE) -> None:
         self._names = Names(repo, incarnation)
-        self._connection = Connection(NatsAddress.parse(address), self._heard)
+        self._connection = Connection(NatsAddress.parse(address), self._heard, patience)
         self._reader = LogReader(self._connection, self._names)
         self._appends = Appends(self._connection, self._names, self._reader)
         self._machines = Machines(self._connection, self._names)
         self._judged: dict[str, nats_durability.Durability] = {}  # by the id of the server that we are connected to
         self._seen = 0  # the last place that is known to be there
-        self._woken, self._waker = socket.socketpair()
-        self._woken.setblocking(False)
-        self._waker.setblocking(False)
+        self._woken, self._waker = _wakers()
 
     def head(self) -> Head:
         with self._at_work():
@@ -115,6 +113,7 @@ class NatsCarrier:
         if self._connection.is_open:
             with contextlib.suppress(Lost, EngineUnreachable.error):
                 self._machines.leave()
+        self._reader.disconnected()
         self._connection.close()
         self._woken.close()
         self._waker.close()
@@ -137,6 +136,8 @@ class NatsCarrier:
             raise
 
     def _connect(self) -> None:
+        if self._woken.fileno() < 0:  # it was closed
+            self._woken, self._waker = _wakers()
         self._connection.open()
         info = nats_log.info_of(self._connection, self._names)
         who: Any = self._connection.ask_json(WHO_AM_I) or {}
@@ -168,3 +169,11 @@ class NatsCarrier:
         with contextlib.suppress(BlockingIOError):
             while self._woken.recv(4096):
                 pass
+
+
+def _wakers() -> tuple[socket.socket, socket.socket]:
+    """A pair of sockets: what is sent to the second one wakes who waits for the first."""
+    pair = socket.socketpair()
+    for each in pair:
+        each.setblocking(False)
+    return pair

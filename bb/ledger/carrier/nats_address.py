@@ -3,6 +3,7 @@
     monitor=URL     the monitoring address of each server, with commas: it shows whether `sync_interval` is `always`
     replicas=N      of the streams that `bb fleet begin` makes
     creds=PATH      a credentials file; else the environment's NATS_CREDS
+    nkey=PATH       a file with the seed of a key
     context=NAME    a context of the `nats` program; else NATS_CONTEXT
     ca=PATH cert=PATH key=PATH    for TLS
     tls=no          no TLS, although a server is not on this machine (it has TLS by itself, as in a private network)
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 PORT = 4222
 SCHEMES = ("nats", "tls")
-PATHS = ("creds", "ca", "cert", "key")
+PATHS = ("creds", "nkey", "ca", "cert", "key")
 MONITOR, REPLICAS, CONTEXT, TLS = "monitor", "replicas", "context", "tls"
 KNOWN = {*PATHS, MONITOR, REPLICAS, CONTEXT, TLS}
 LARGEST = 1 << 20  # bytes of a context
@@ -103,7 +104,7 @@ class NatsAddress(Record):
             found = _context(name, env)
         if creds := self.options.get("creds") or env.get("NATS_CREDS"):
             found["creds"] = creds
-        return found | {name: self.options[name] for name in ("ca", "cert", "key") if name in self.options}
+        return found | {name: self.options[name] for name in ("nkey", "ca", "cert", "key") if name in self.options}
 
 
 def _server(text: str) -> str:
@@ -133,7 +134,7 @@ def _context(name: str, env: Mapping[str, str]) -> dict[str, Any]:
         members = json.loads(disk.read_small(path, LARGEST) or b"")
         return {
             key: os.path.expanduser(str(members[key])) if key in PATHS else str(members[key])
-            for key in ("creds", "ca", "cert", "key", "user", "password", "token")
+            for key in (*PATHS, "user", "password", "token")
             if members.get(key)
         }
     except (ValueError, TypeError, AttributeError):

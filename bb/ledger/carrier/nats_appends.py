@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.nats_log import LogReader
     from bb.ledger.carrier.nats_names import Names
 
-LARGEST = 512 << 10  # bytes of a row; more lines are several rows
-ROOM = 4096  # bytes that a message needs beside the lines
+LARGEST = 1 << 20  # bytes of a row; more lines are several rows
 TRIES = 4
 WRONG_LAST = (10071, 10164)
 NO_MESSAGE = 10037
@@ -82,10 +81,11 @@ class Appends:
         for _ in range(TRIES):
             known = self._known.get(writer) or self._look(writer)
             if first > known.next:
+                self._refuse_if_closed()
                 raise Gap(f"the engine expects line {known.next} of {writer}, not {first}", next=known.next)
             there, rest = lines[: known.next - first], lines[known.next - first :]
             place = self._place(writer, first, there, known) if there else 0
-            pieces = _pieces(rest, min(LARGEST, int(self._connection.server.get("max_payload", LARGEST)) - ROOM))
+            pieces = _pieces(rest, LARGEST)
             for piece in pieces:
                 stored = self._store(writer, known, piece)
                 if stored is None:
@@ -107,8 +107,7 @@ class Appends:
             self._known.clear()
             raise AppendUnknown(f"{lost}") from None
         if answer.headers and answer.headers.get(STATUS) == NOBODY:
-            if is_closed(info_of(self._connection, self._names)):
-                raise FleetEnded()
+            self._refuse_if_closed()
             raise EngineUnreachable("the log's stream has no leader at the moment")
         found: Any = json_text.read(answer.data)
         if not (error := found.get("error")):
@@ -116,6 +115,10 @@ class Appends:
         if error.get("err_code") in WRONG_LAST:
             return None
         raise EngineUnreachable(f"the server refuses the lines: {error.get('description')}")
+
+    def _refuse_if_closed(self) -> None:
+        if is_closed(info_of(self._connection, self._names)):
+            raise FleetEnded()
 
     def _look(self, writer: str) -> Known:
         """Look at the end of a writer's lines. Denied if it belongs to another machine."""
@@ -148,6 +151,7 @@ class Appends:
 
     def _all_of(self, writer: str) -> tuple[Written, list[Row]]:
         """How far a writer has come, by every message of it on the server, and its rows."""
+        self._reader.refresh()
         start = self._reader.start
         rows, reader = (
             [],

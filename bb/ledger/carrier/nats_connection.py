@@ -1,7 +1,7 @@
 """One connection to a NATS server, in a thread of its own with its own event loop.
 
-Everything that is asked ends within PATIENCE after the last octet of an answer. A lost connection is not mended behind
-the caller's back: the caller opens another one, and looks whether the log is the same.
+A request ends at most PATIENCE after the last octet of its answer. A lost connection is not mended behind the caller's
+back: the caller opens another one, and looks whether the log is the same.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.8  # seconds; a refusal within two is promised
 LEAST_LEVEL = 1  # of JetStream: since nats-server 2.11, which reads many messages with one request
+ROOM = 4096  # bytes that a message needs beside the lines
 STATUS = "Status"
 NOBODY, END = "503", "204"
 AT_ONCE = 64 << 20  # bytes of answers that wait to be read
 
-EngineTooOld = Refused.declare(
-    "ENGINE_TOO_OLD",
-    "The server of the engine is too old, or JetStream is off",
-    hint="bb needs nats-server 2.11 or later with JetStream",
+LEAST_PAYLOAD = (1 << 20) + ROOM  # a message must have room for the longest line of a ledger
+EngineUnfit = Refused.declare(
+    "ENGINE_UNFIT",
+    "The server of the engine is too old for bb, or is not set up for it",
+    hint="bb needs nats-server 2.11 or later with JetStream, and `max_payload: 2MB` in its configuration",
 )
 
 
@@ -80,8 +82,14 @@ class Connection:
     """A connection that is opened when it is needed. HEARD is called in its thread with each message of a subject that
     `listen` names, and with None when the connection ends."""
 
-    def __init__(self, address: NatsAddress, heard: Callable[[Msg | None], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        address: NatsAddress,
+        heard: Callable[[Msg | None], None] = lambda _: None,
+        patience: float = PATIENCE,
+    ) -> None:
         self.address = address
+        self.patience = patience
         self._heard = heard
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -101,10 +109,10 @@ class Connection:
         return dict(self._client._server_info) if self._client else {}
 
     def open(self) -> None:
-        """Connect. EngineUnreachable, Denied or EngineTooOld if that fails."""
+        """Connect. EngineUnreachable, Denied or EngineUnfit if that fails."""
         self._end()
         try:
-            self._run(self._open(), 2 * PATIENCE)
+            self._run(self._open(), 2 * self.patience)
         except (OSError, TimeoutError, Lost, nats.errors.Error, ssl.SSLError) as error:
             text = str(error) or type(error).__name__
             if "authorization" in text.lower():
@@ -112,18 +120,23 @@ class Connection:
             raise EngineUnreachable(f"{', '.join(self.address.servers)}: {text[:200]}") from None
         about = self.server
         if int(about.get("api_lvl", 0)) < LEAST_LEVEL or not about.get("jetstream"):
-            version = about.get("version")
             self._end()
-            raise EngineTooOld(f"nats-server {version} has no JetStream, or is older than 2.11")
+            raise EngineUnfit(f"nats-server {about.get('version')} has no JetStream, or is older than 2.11")
+        if int(about.get("max_payload", 0)) < LEAST_PAYLOAD:
+            self._end()
+            raise EngineUnfit(
+                f"the server takes messages of {about.get('max_payload')} bytes, and a line may be longer"
+            )
 
     def ask(
-        self, subject: str, payload: bytes = b"", headers: dict[str, str] | None = None, patience: float = PATIENCE
+        self, subject: str, payload: bytes = b"", headers: dict[str, str] | None = None, patience: float = 0
     ) -> Msg:
         """The answer to a request. Lost if none came, Denied if this user must not ask that."""
+        patience = patience or self.patience
         found: list[Msg] = self._run(self._ask(subject, payload, headers, lambda _: True, patience), 3 * patience)
         return found[0]
 
-    def ask_json(self, subject: str, request: Any = None, patience: float = PATIENCE) -> Any:
+    def ask_json(self, subject: str, request: Any = None, patience: float = 0) -> Any:
         """The answer of JetStream to a request, both as JSON; None if nobody listens to that subject."""
         answer = self.ask(subject, b"" if request is None else json.dumps(request).encode(), None, patience)
         if answer.headers and answer.headers.get(STATUS) == NOBODY:
@@ -133,12 +146,12 @@ class Connection:
     def ask_many(self, subject: str, request: Any) -> list[Msg]:
         """The messages that answer a request for several ones, without the last one, which ends them."""
         payload = json.dumps(request).encode()
-        found: list[Msg] = self._run(self._ask(subject, payload, None, _is_end, PATIENCE), 600)
+        found: list[Msg] = self._run(self._ask(subject, payload, None, _is_end, self.patience), 600)
         return found[:-1]
 
     def listen(self, subject: str) -> None:
         """Hear every message of SUBJECT from now on."""
-        self._run(self._listen(subject), PATIENCE)
+        self._run(self._listen(subject), self.patience)
 
     def drop(self) -> None:
         """End the connection."""
@@ -174,12 +187,12 @@ class Connection:
     async def _open(self) -> None:
         client = _Client()
         client.demands_tls = self.address.needs_tls
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             await client.connect(
                 self.address.urls,
                 name="bb",
                 allow_reconnect=False,
-                connect_timeout=PATIENCE,  # type: ignore[arg-type]
+                connect_timeout=self.patience,  # type: ignore[arg-type]
                 max_reconnect_attempts=1,  # of one connection attempt: each server is tried twice
                 reconnect_time_wait=0,
                 error_cb=self._failed,
@@ -263,6 +276,8 @@ def _shown(address: NatsAddress) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     if "creds" in secrets:
         shown["user_credentials"] = secrets["creds"]
+    if "nkey" in secrets:
+        shown["nkeys_seed"] = secrets["nkey"]
     shown |= {name: secrets[name] for name in ("user", "password", "token") if name in secrets}
     if address.needs_tls or "ca" in secrets or "cert" in secrets:
         context = ssl.create_default_context(cafile=secrets.get("ca"))

@@ -9,11 +9,12 @@ on at every server that keeps the log. If it cannot be seen, it counts as off.
 from __future__ import annotations
 
 import json
+import urllib.error
 import urllib.request
 
 from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
-from bb.ledger.carrier.door import EngineNotDurable
+from bb.ledger.carrier.door import EngineNotDurable, EngineUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,12 @@ def look(monitors: Sequence[str], info: Any) -> Durability:
         try:
             about = _varz(monitor)
             name, settings = str(about["server_name"]), about["jetstream"]["config"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except urllib.error.HTTPError as error:
+            trouble = trouble or f"{monitor}: {harmless(str(error))[:120]}"
+            continue
+        except OSError as error:
+            raise EngineUnreachable(f"the monitoring address {monitor} does not answer: {error}") from None
+        except (ValueError, KeyError, TypeError) as error:
             trouble = trouble or f"{monitor}: {harmless(str(error))[:120]}"
             continue
         if name in servers:

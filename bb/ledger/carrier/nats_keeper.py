@@ -8,7 +8,7 @@ import time
 from bb.kernel import json_text
 from bb.kernel.errors import Usage
 from bb.ledger.carrier import nats_durability, nats_log
-from bb.ledger.carrier.door import AnotherEngine, Denied, EngineUnreachable, Head, Log, LogInUse
+from bb.ledger.carrier.door import Denied, EngineUnreachable, Head, Log, LogInUse
 from bb.ledger.carrier.nats_address import NatsAddress
 from bb.ledger.carrier.nats_connection import Connection, Lost
 from bb.ledger.carrier.nats_log import LogReader
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 10.0  # seconds, for making and changing a stream in a cluster
 SETTLED = 0.2  # seconds without a new row after a log was closed
-LEAST_PAYLOAD = 1 << 18  # bytes of a message
 REMEMBERED = 3600 * 10**9  # nanoseconds that a beat is kept
 
 InvalidMachine = Usage.declare(
@@ -49,10 +48,11 @@ class NatsKeeper:
             self._must_be_durable({"config": {}, "cluster": {"leader": self._connection.server.get("server_name")}})
             if nats_log.find(self._connection, names.log) is not None:
                 info = nats_log.info_of(self._connection, names)
-                if _first(info) == first and nats_log.read_checkpoint(self._connection, names, info) == start:
+                is_used = info["state"]["last_seq"] >= _first(info)
+                if is_used and _first(info) != first:
+                    raise LogInUse(f"the log {names.log} begins with place {_first(info)}, and has rows")
+                if is_used or nats_log.read_checkpoint(self._connection, names, info) == start:
                     return LogReader(self._connection, names).head_now(info)
-                if info["state"]["messages"] or info["state"]["last_seq"] >= _first(info):
-                    raise LogInUse(f"the log {names.log} has rows, or had some")
                 self._delete(names)
             self._make(names, start)
             info = nats_log.info_of(self._connection, names)
@@ -134,9 +134,6 @@ class NatsKeeper:
 
     def _make(self, names: Names, start: Checkpoint) -> None:
         """Make the streams of a log: its checkpoint first, and the log last."""
-        payload = int(self._connection.server.get("max_payload", 0))
-        if payload < LEAST_PAYLOAD:
-            raise AnotherEngine(f"the server takes messages of {payload} bytes", hint="`max_payload: 1MB` or more")
         self._delete(names)
         self._create(names.book, subjects=[names.pages])
         pages = self._write_pages(names, start)

@@ -1,7 +1,7 @@
 """The machines of a fleet on NATS: their last beats, and which connection archives, by the servers' clock.
 
-Each machine has one message in a stream that keeps the last one of every subject. The message of the leader is replaced
-only by a connection that names the message before it, so of two that try, one succeeds.
+Each clone of a machine has one message in a stream that keeps the last one of every subject. The message of the leader
+is replaced only by a connection that names the message before it, so of two that try, one succeeds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from bb.kernel import json_text
-from bb.kernel.digest import digest
 from bb.ledger.carrier.door import BEAT, BEAT_IS_VALID, EngineUnreachable, Machine
 from bb.ledger.carrier.nats_connection import STATUS
 from bb.ledger.carrier.nats_log import find, milliseconds
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.nats_names import Names
 
 REMEMBERED = 3600  # seconds
-UNNAMED = f"{ANY}-"  # begins the subject of a machine whose user may write for every machine
+MOST_AGENTS = 4000  # in one beat, those that were seen last
 
 
 class Machines:
@@ -41,17 +40,17 @@ class Machines:
 
     def beat(self, machine: Machine) -> None:
         """Note that the machine is alive now, and keep the lead if we have it."""
-        token = self.token if self.token != ANY else UNNAMED + digest(machine.name.encode())
-        about = [machine.name, machine.writer, machine.place, dict(machine.agents)]
-        self._put(self._names.beat(token), json_text.dumps(about).encode())
+        latest = sorted(machine.agents.items(), key=lambda agent: agent[1])[:MOST_AGENTS]
+        about = [machine.name, machine.place, dict(latest)]
+        self._put(self._names.beat(self.token, machine.writer), json_text.dumps(about).encode())
         if self._held:
             self._lead_on(self._held)
 
     def alive(self) -> list[Machine]:
         """Every machine that has beaten lately."""
         stream, now = self._names.machines, self._now()
-        found = self._connection.ask_many(f"{API}.DIRECT.GET.{stream}", {"multi_last": [self._names.beat("*")]})
-        return sorted(_machines(found, now), key=lambda machine: machine.name)
+        found = self._connection.ask_many(f"{API}.DIRECT.GET.{stream}", {"multi_last": [self._names.beat("*", "*")]})
+        return sorted(_machines(found, now), key=lambda machine: (machine.name, machine.writer))
 
     def lead(self) -> bool:
         """Whether we lead; try it, if nobody does or the leader's last sign is too old."""
@@ -100,12 +99,13 @@ def _machines(found: list[Msg], now: int) -> Iterator[Machine]:
         headers = message.headers or {}
         if STATUS in headers:
             continue
-        token, age = headers["Nats-Subject"].rpartition(".")[2], (now - milliseconds(headers["Nats-Time-Stamp"])) / 1000
+        token, writer = headers["Nats-Subject"].split(".")[-2:]
+        age = (now - milliseconds(headers["Nats-Time-Stamp"])) / 1000
         try:
-            name, writer, place, agents = json_text.read(message.data)
-            name = str(name) if token.startswith(UNNAMED) else token
+            name, place, agents = json_text.read(message.data)
+            name = str(name) if token == ANY else token
             seconds = {str(agent): int(since) for agent, since in agents.items()}
-            machine = Machine(name, str(writer), int(place), seconds, max(age, 0.0))
+            machine = Machine(name, writer, int(place), seconds, max(age, 0.0))
         except (ValueError, TypeError, AttributeError):
             continue  # a machine may write anything as its own beat
         if age < REMEMBERED:

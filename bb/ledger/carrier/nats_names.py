@@ -61,8 +61,8 @@ class Names(Record):
     def leader(self) -> str:
         return f"bbm.{self.repo}.{self.incarnation}.lead"
 
-    def beat(self, machine: str) -> str:
-        return f"bbm.{self.repo}.{self.incarnation}.beat.{machine}"
+    def beat(self, machine: str, writer: str) -> str:
+        return f"bbm.{self.repo}.{self.incarnation}.beat.{machine}.{writer}"
 
     def row(self, machine: str, writer: str) -> str:
         return f"bb.{self.repo}.{self.incarnation}.{machine}.{writer}"
@@ -86,7 +86,7 @@ def machine_of(permitted: object) -> str | None:
 def may_publish(machine: str) -> list[str]:
     """The subjects that a machine's user may publish to: its own rows and beats, and questions."""
     questions = ("STREAM.INFO.*", "STREAM.MSG.GET.*", "DIRECT.GET.*")
-    own = [f"bb.*.*.{machine}.>", f"bbm.*.*.beat.{machine}", "bbm.*.*.lead"]
+    own = [f"bb.*.*.{machine}.>", f"bbm.*.*.beat.{machine}.*", "bbm.*.*.lead"]
     return [*own, *(f"{API}.{question}" for question in questions), WHO_AM_I]
 
 

@@ -287,7 +287,7 @@ class Outbox:
             return None
         if ask.kind == FRESH:
             return about | {"came": max(self.imported - ask.since, 0)} if self.imported >= ask.place else None
-        return about | {"archived": self.archived} if self.archived >= ask.place else None
+        return {"place": ask.place, "archived": self.archived} if self.archived >= ask.place else None
 
     def _verdicts(self, ask: Ask) -> Iterator[tuple[str, Answer]]:
         for event in ask.events:

@@ -3,8 +3,8 @@
 engine        the kind of carrier, or None before the first connection
 incarnation   the log that the charter names; `first` is its first place
 state         "connected", "away" (cannot be reached), "stopped" (no verdicts: another engine, lost history, …)
-place         read up to; `imported`: the lines are in the journals up to; `engine_place`: the engine's last place
-              when it was last known; `lag`: the rows between
+place         read up to, with the `digest` of the log there; `imported`: the lines are in the journals up to;
+              `engine_place`: the engine's last place when it was last known; `lag`: the rows between
 unsent        recorded lines without a place; `waiting`: asks without an answer
 archived      the place up to which git has the rows; `leads`: whether this relay archives
 machines      each machine that has beaten lately: name, writer, place, age in seconds, is_alive, agents (a number)
@@ -41,6 +41,7 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
         "first": terms.first if terms else None,
         "state": "stopped" if is_stopped else "connected" if is_connected else "away",
         "place": outbox.place,
+        "digest": loop.digest,
         "imported": outbox.imported,
         "engine_place": last,
         "lag": max(last - outbox.place, 0),

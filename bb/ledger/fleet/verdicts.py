@@ -24,6 +24,7 @@ REASONS = {
     ordered_admission.UNREADABLE: "its scope has a form that does not count",
     ordered_admission.REPEATED: "it had a place before",
 }
+ENDED = "it was admitted, and has ended since: it was released, or another agent took it over"
 IN_WAY = (ordered_admission.IN_THE_WAY, ordered_admission.HOLDER_WORKS)
 
 
@@ -46,8 +47,11 @@ class Verdicts:
         while len(self._known) > MOST:
             del self._known[next(iter(self._known))]
 
-    def of(self, event: str, place: int) -> dict[str, Any]:
-        """What became of EVENT, which has a place up to PLACE."""
+    def of(self, event: str, place: int, grant: Grant | None) -> dict[str, Any]:
+        """What became of EVENT, which has a place up to PLACE, and the GRANT there. A grant that has ended since is no
+        grant any more: whoever asks late must not take it for one."""
+        if grant is not None and grant.ended is not None:
+            return {"state": "void", "place": grant.ended, "reason": ENDED}
         known = self._known.get(event)
         return known if known is not None else self._earlier(event, place)
 

@@ -132,8 +132,9 @@ class JournalReader:
     def offset_of_last(self) -> int:
         """The offset of the last whole line in its segment."""
         for segment in reversed(self.segments()):
-            for raw in lines_backwards(segment):
-                return last_line_feed(segment) - len(raw) - 1
+            end = last_line_feed(segment)
+            for raw in lines_backwards(segment, end):
+                return end - len(raw) - 1
         return 0
 
     def backwards(self) -> Iterator[bytes]:
@@ -174,7 +175,7 @@ class JournalReader:
         start = lines.PREFIX_OF % (self.writer.encode(), n)
         if is_last:
             offset = last_line_feed(segment)
-            for raw in lines_backwards(segment):
+            for raw in lines_backwards(segment, offset):  # not to the end: another process may be appending
                 offset -= len(raw) + 1
                 if raw.startswith(start):
                     return offset

@@ -342,6 +342,9 @@ def test_what_was_settled_at_an_earlier_commit_follows_from_what_is_settled_now(
     assert now.upto(6) == now
     assert now.upto(4) == Admitted({"a.1": ended.replace(ended=None), "a.2": open_}, {"a.1": 2, "a.2": 3})
     assert now.upto(1) == Admitted()
+    seen = open_.replace(seen=5)
+    assert seen.upto(5) == seen
+    assert seen.upto(4) == open_.replace(seen=4), "its holder was seen at some place up to 4, or at none"
     named = Admitted(names={"amber-otter": ("a.9", "b.9")})
     assert named.upto(1) == named.keeping([]) == named, "names have no generations"
     assert named.without({"a.9"}).names == {"amber-otter": ("b.9",)}

@@ -685,6 +685,27 @@ def test_any_text_is_a_scope_or_a_refusal_and_a_scopes_text_means_itself(written
         assert scope(found.path, is_path=True) == found
 
 
+@examples(500)
+@given(st.text("aB.-/ !]{}*", max_size=6) | TEXTS | st.just("a" * 4097))
+@example(".")
+@example("..")
+@example("a/./b")
+@example("../a")
+@example("a/..")
+@example("a//b")
+@example("")
+@example("{a,b}")
+@example("a\x7f")
+def test_a_path_without_special_characters_is_recognised_as_the_rule_would(text: str):
+    """Most texts are checked, and have their lead, without being parsed. A class of one character in front of the path
+    keeps that from happening, and changes nothing else."""
+    parsed, plain = scopes.stored(f"[*]/{text}"), scopes.stored(text)
+
+    assert (plain is None) is (parsed is None) or text == "." or len(text) > 4092
+    if plain is not None and parsed is not None:
+        assert scopes.lead(parsed) == "/*" + scopes.lead(plain)
+
+
 @given(TEXTS)
 def test_whatever_the_ledger_has_is_a_scope_or_nothing(text: str):
     found = scopes.stored(text)

@@ -20,6 +20,7 @@ from bb.ledger.published import fleet_results, pins
 from bb.ledger.published.fleet_terms import FleetTerms
 from bb.ledger.records.store import Store
 from bb.ledger.travel import switching
+from bb.ledger.travel.remote import Moved
 from bb.ledger.travel.sync import Sync
 from tests.ledger.fleet.memory_carrier import MemoryEngine
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub
@@ -169,13 +170,16 @@ def switch(clone: Clone, engine: Any, incarnation: str = FIRST, first: int | Non
     try:
         with store.git:
             store.git.start()
-            sync = Sync(store, "origin", NOW, 60)
-            sync.look()
-            tip = sync.pin.tip
-            assert tip
-            begins = first or tip.place + 1
-            engine.begin(tip.charter.repo, incarnation, begins, tip.last_lines)
-            switching.begin(sync, terms_of(incarnation, begins))
+            while True:
+                sync = Sync(store, "origin", NOW, 60)
+                sync.look()
+                tip = sync.pin.tip
+                assert tip
+                begins = first or tip.place + 1
+                engine.begin(tip.charter.repo, incarnation, begins, tip.last_lines)
+                with contextlib.suppress(Moved):  # a relay has archived
+                    switching.begin(sync, terms_of(incarnation, begins))
+                    return
     finally:
         store.close()
 
@@ -203,16 +207,19 @@ def fleet(tmp_path: Path, engine: Any = None, *, starts: bool = True) -> Iterato
             machine.stop()
 
 
-def are_equal(*machines: Machine) -> bool:
-    """Whether the machines have the same lines and the same results."""
-    for machine in machines:
-        machine.result("fresh")
-    first, *others = machines
-    return all(
-        (machine.lines(), machine.grants(), machine.results().digest)
-        == (first.lines(), first.grants(), first.results().digest)
-        for machine in others
-    )
+def become_equal(*machines: Machine) -> None:
+    """The machines get the same lines and the same results. Lines that are recorded meanwhile, such as signatures, may
+    take another round."""
+
+    def are_equal() -> bool:
+        for machine in machines:
+            machine.result("flush")
+        for machine in machines:
+            machine.result("fresh")
+        found = [(machine.lines(), machine.grants(), machine.results().digest) for machine in machines]
+        return all(one == found[0] for one in found)
+
+    until(are_equal, lambda: [machine.log for machine in machines])
 
 
 def wait_for(condition: Callable[[], Any], machine: Machine | None = None) -> None:

@@ -10,6 +10,7 @@ import pytest
 from bb.kernel.errors import BbError
 from bb.ledger.index.index import Index
 from bb.ledger.journal import journal as journals
+from bb.ledger.journal import journal_reader
 from bb.ledger.journal.journal import Journal, LedgerDamaged
 from tests.ledger.ledger_support import (
     bare_journal,
@@ -70,6 +71,20 @@ def test_lines_are_chained_and_numbered_from_one(journal: Journal):
     assert say(journal, "one") + say(journal, "two", "three") == [f"{journal.writer}.{n}" for n in (1, 2, 3)]
 
     assert texts(journal) == ["one", "two", "three"]
+
+
+def test_a_line_is_found_while_another_process_appends(journal: Journal, monkeypatch: pytest.MonkeyPatch):
+    say(journal, "one", "two")
+    writer, found = Journal(journal.store, journal.writer), journal_reader.last_line_feed
+
+    def found_a_moment_earlier(segment: journal_reader.Segment) -> int:
+        end = found(segment)
+        say(writer, "and another, which is longer")
+        return end
+
+    monkeypatch.setattr(journal_reader, "last_line_feed", found_a_moment_earlier)
+
+    assert b'"text":"two"' in next(journal.lines_from(2))
 
 
 def test_a_line_is_laid_out_as_the_format_says(journal: Journal):

@@ -1,0 +1,1 @@
+"""What scripts/bench-fleet needs: a fleet of simulated machines on one box, and the load that their agents make."""
