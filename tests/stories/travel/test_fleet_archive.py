@@ -175,6 +175,55 @@ def test_one_that_was_slower_goes_on_after_the_rows_that_are_there(pair: list[Cl
     assert tip_of(here) == after
 
 
+def losing(answers: int, monkeypatch: pytest.MonkeyPatch, arrives: bool = True) -> None:
+    """Let so many pushes end without an answer. What they push ARRIVES, or does not."""
+    push, left = remote.push, [None] * answers
+
+    def pushed(*given: Any) -> None:
+        if not left:
+            return push(*given)
+        left.pop()
+        if arrives:
+            push(*given)
+        raise remote.Offline("the connection was lost")
+
+    monkeypatch.setattr(remote, "push", pushed)
+
+
+def test_a_lost_answer_of_the_remote_archives_nothing_twice(
+    pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    some_work(pair, log, 15)
+    losing(1, monkeypatch)
+    engine_log.archive(here.path, log.rows)
+    losing(1, monkeypatch)
+    engine_log.end(here.path, log)
+    there.sync(pull=True)
+
+    assert tip_of(there) == tip_of(here)
+    assert tip_of(there).charter.fleet is None
+    assert tip_of(there).generation == log.place + 1
+
+
+def test_rows_that_did_not_arrive_are_archived_another_time(
+    branch: Branch, pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    before = branch.tip
+    some_work(pair, log, 16)
+    losing(1, monkeypatch, arrives=False)
+    with pytest.raises(BbError) as refusal:
+        engine_log.archive(here.path, log.rows)
+
+    assert refusal.value.code == "OFFLINE"
+    assert branch.tip == before
+    engine_log.archive(there.path, log.rows)
+    here.sync(pull=True)
+    assert tip_of(here).place == log.place
+    assert known(here).admitted == known(there).admitted
+
+
 def test_many_rows_are_several_commits(pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch):
     some_work(pair, log, 4)
     monkeypatch.setattr(row_archive, "MOST_BYTES", 2000)
@@ -469,6 +518,29 @@ def test_the_arbiter_does_not_move_while_a_fleet_is_on(tmp_path: Path, pair: lis
 
     assert refusal.code == "FLEET_IS_ON"
     assert "bb fleet end" in str(refusal.hint)
+
+
+def test_a_fleet_is_lost_with_its_arbiter_and_no_place_is_given_again(
+    tmp_path: Path, pair: list[Clone], log: EngineLog
+):
+    here, there = pair
+    (kept,) = engine_log.record(here.path, AMBER, reserved(AMBER, "src"))
+    engine_log.send(here.path, log)
+    engine_log.archive(here.path, log.rows)
+    other = hub(tmp_path / "other.git")
+    for each in pair:
+        each.git("remote", "add", "other", str(other))
+    here.sync(publish=True, remote="other")
+    (tmp_path / "hub.git").rename(tmp_path / "gone.git")
+
+    here.ask("ledger.arbiter", remote="other", reason="the server burnt", lost=True, agent="user")
+    there.sync(publish=True, remote="other")
+    refused = there.refused("agent.reserve", agent=COBALT, scope=["src"], bead="bb-1", **{"global": True})
+    granted = there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1", **{"global": True})
+
+    assert known(there).admitted.grants[kept].ended is None
+    assert refused.code == "RESERVATION_CONFLICT"
+    assert granted["reservations"][0]["token"] > log.place + (1 << 20)
 
 
 def test_a_branch_that_was_set_back_is_restored_with_its_rows(branch: Branch, pair: list[Clone], log: EngineLog):
