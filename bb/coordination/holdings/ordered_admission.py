@@ -87,7 +87,9 @@ class OrderedAdmission:
         self._known = known
         self._forgets = forgets
         self._incarnation = incarnation
-        self._open = OpenGrants(admission.still_open(known.grants))
+        open_there = admission.still_open(known.grants)
+        self._open = OpenGrants(open_there)
+        self._open_there = set(open_there)  # in KNOWN, where their ends are not
         self._place, self._floor = 0, known.floor
         self._grants: dict[str, Grant] = {}
         self._generations: dict[str, int] = {}
@@ -113,6 +115,7 @@ class OrderedAdmission:
     def saved(self, known: Admitted) -> None:
         """From now on, KNOWN has all `changes` so far."""
         self._known, self._grants, self._generations, self._new_names = known, {}, {}, {}
+        self._open_there = set(self._open)
 
     def grant(self, name: str) -> Grant | None:
         """The grant of one reservation, open or ended. None if it was forgotten."""
@@ -157,7 +160,8 @@ class OrderedAdmission:
         if floor <= self._floor or not self._forgets:
             return 0
         self._floor = floor
-        self._grants = _without_forgotten(self._grants, floor)
+        ends = {name: self._grants[name] for name in self._open_there if name in self._grants}
+        self._grants = _without_forgotten(self._grants, floor) | ends
         return floor
 
     def _has_place(self, event: str) -> bool:
