@@ -124,8 +124,8 @@ def grants_as_json(grants: Mapping[str, Grant]) -> dict[str, Any]:
 
 def _grant_as_json(grant: Grant) -> list[Any]:
     """The values of a grant. `seen` is left out if it is 0, as in every ledger that a git remote decides."""
-    values = list(grant.as_dict().values())
-    return values if grant.seen else values[:-1]
+    values = [grant.agent, grant.scope, grant.is_file, grant.shared, grant.token, grant.ended]
+    return [*values, grant.seen] if grant.seen else values
 
 
 def names_as_json(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:

@@ -16,6 +16,8 @@ twice, shared grants and ends follow the rules of `admission`. Grants that ended
 
 from __future__ import annotations
 
+import itertools
+
 from bb.coordination.facts import Expired, Released, Reserved
 from bb.coordination.holdings import admission, forgetting
 from bb.coordination.holdings.admission import Admitted, Grant
@@ -92,6 +94,7 @@ class OrderedAdmission:
         self._open_there = set(open_there)  # in KNOWN, where their ends are not
         self._place, self._floor = 0, known.floor
         self._grants: dict[str, Grant] = {}
+        self._ends: dict[str, int] = {}  # of those, in their order
         self._generations: dict[str, int] = {}
         self._names = dict(known.names.items())
         self._new_names: dict[str, Sequence[str]] = {}
@@ -115,7 +118,7 @@ class OrderedAdmission:
     def saved(self, known: Admitted) -> None:
         """From now on, KNOWN has all `changes` so far."""
         self._known, self._grants, self._generations, self._new_names = known, {}, {}, {}
-        self._open_there = set(self._open)
+        self._ends, self._open_there = {}, set(self._open)
 
     def grant(self, name: str) -> Grant | None:
         """The grant of one reservation, open or ended. None if it was forgotten."""
@@ -160,8 +163,11 @@ class OrderedAdmission:
         if floor <= self._floor or not self._forgets:
             return 0
         self._floor = floor
-        ends = {name: self._grants[name] for name in self._open_there if name in self._grants}
-        self._grants = _without_forgotten(self._grants, floor) | ends
+        gone = list(itertools.takewhile(lambda name: self._ends[name] < floor, self._ends))
+        for name in gone:
+            del self._ends[name]
+            if name not in self._open_there:
+                del self._grants[name]
         return floor
 
     def _has_place(self, event: str) -> bool:
@@ -190,6 +196,7 @@ class OrderedAdmission:
         grant = self._open[name].replace(ended=place)
         self._open.end(name)
         self._grants[name] = changed[name] = grant
+        self._ends[name] = place
 
     def _decide(self, place: int, event: str, fact: Reserved, ends: Ends, changed: dict[str, Grant]) -> Refusal | None:
         """Admit a reservation, or say why not. The grants that it changes are noted in CHANGED."""

@@ -151,9 +151,7 @@ class PublicationOrder:
     are admitted by their own order. A reader that judges the past FORGETS nothing.
     """
 
-    def __init__(
-        self, known: Admitted, address: str, counts: Counting | None = None, *, forgets: bool = True
-    ) -> None:
+    def __init__(self, known: Admitted, address: str, counts: Counting | None = None, *, forgets: bool = True) -> None:
         self._known, self._address, self._counts, self._forgets = known, address, counts, forgets
         self._rows: OrderedAdmission | None = None  # instead of `_known`, after a commit with rows
         self._incarnation = ""
