@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from bb.coordination.holdings import holdings
 from bb.kernel import ids
 from bb.kernel.errors import Busy
 from bb.ledger.carrier.door import first_digest
@@ -265,12 +266,22 @@ class CloneState:
         fold = self.must_fold()
         try:
             if self._file.is_in_place():
+                floor = max(fold.changed.floor, fold.changed_counted.floor)
                 self._file.save(fold, self.imported, heard_at)
+                if floor:
+                    self._forget_places(floor)
                 return
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "no such table" not in str(error):
                 raise ResultsNotSaved(f"the results of the fleet cannot be saved: {error}") from error
         raise ResultsLost
+
+    def _forget_places(self, floor: int) -> None:
+        """Forget the places before FLOOR of reservations that were ended by a word. They decide nothing any more."""
+        index = self.store.caught_up()
+        if self.imported >= floor and not list(index.damages()):
+            live = {name for name, _ in index.entries_by_term(holdings.NAME, "live")}
+            self._file.forget_places(floor, live)
 
     def note(self, *, heard_at: int) -> None:
         """Save when the engine last answered."""

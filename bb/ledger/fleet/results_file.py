@@ -21,7 +21,7 @@ from bb.ledger.published.fleet_results import ALL, COUNTED, VERSION, Reading, ad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
     from typing import Any
 
     from bb.ledger.fleet.row_fold import Delta, FoldedRow, RowFold
@@ -149,6 +149,15 @@ class ResultsFile:
                 connection.executemany("insert or replace into flawed values (?, ?, ?, ?, ?)", map(_flaw, fold.flawed))
             self._note(connection, place=fold.place, digest=fold.digest, imported=imported, heard_at=heard_at)
         fold.saved(admitted_in(self, ALL), admitted_in(self, COUNTED))
+
+    def forget_places(self, floor: int, live: Container[str]) -> None:
+        """Remove the places before FLOOR, except those of reservations that are LIVE."""
+        connection = self._open()
+        with _Changes(connection):
+            for table in (f"{ALL}_generation", f"{COUNTED}_generation"):
+                old = connection.execute(f"select key from {table} where value < ?", (floor,)).fetchall()  # noqa: S608
+                gone = [(name,) for (name,) in old if name not in live]
+                connection.executemany(f"delete from {table} where key = ?", gone)  # noqa: S608
 
     def note(self, **about: object) -> None:
         """Save only these numbers or texts."""

@@ -143,8 +143,8 @@ def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Sco
             )
         if admission.is_too_old(held.settled, who, token, scope):
             raise TokenFenced(
-                f"token {token} is so old that nobody knows any more who was granted {name(scope.text)} since then, and "
-                "your reservation with it does not cover that any more",
+                f"token {token} is so old that nobody knows any more who was granted {name(scope.text)} since then, "
+                "and your reservation with it does not cover that any more",
                 hint=TOO_OLD,
                 token=token,
                 path=scope.text,

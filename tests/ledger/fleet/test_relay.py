@@ -11,6 +11,7 @@ from pathlib import Path
 from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
 from bb.ledger.published import pins
+from tests.coordination.soon_forgotten import forgetting_soon
 from tests.ledger.fleet.fleet_support import FIRST, SECOND, Waiting, become_equal, fleet, switch, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 from tests.stories.travel.travel_support import clone
@@ -545,3 +546,22 @@ def put_back(kept: Path, store: Path) -> None:
     for name in names:
         if name.name != "lock" and "fleet" not in name.parts:
             (store / name).write_bytes((kept / name).read_bytes())
+
+
+def test_machines_forget_the_same_grants_and_the_branch_too(tmp_path: Path):
+    with forgetting_soon(), fleet(tmp_path) as (here, there):
+        first, kept = here.reserve("src"), there.reserve("docs")
+        here.release(first["id"])
+        for _ in range(6):
+            here.release(here.reserve("src")["id"])
+            here.result("flush")
+        here.result("archive")
+        there.result("fresh")
+
+        results = pins.read(here.place.store)
+        assert results.fleet is not None
+        grants = dict(results.fleet.admitted.grants.items())
+        assert first["id"] not in grants
+        assert kept["id"] in grants
+        assert here.result("settle", events=[first["id"]])["events"][first["id"]]["state"] == "void"
+        assert dict(results.admitted.grants) == dict(there.results().admitted.grants.items()) == grants

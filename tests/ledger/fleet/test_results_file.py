@@ -117,3 +117,12 @@ def test_what_is_forgotten_is_no_longer_in_the_file(tmp_path: Path, some: list[R
         assert whole(read.admitted) == fold.results()[0] == in_memory
         assert admission.floor_of(read.admitted) == in_memory.floor
         file.close()
+
+
+def test_the_places_of_old_reservations_go_unless_they_are_live(tmp_path: Path):
+    file = made(tmp_path, Admitted({}, {ONE: 5, TWO: 6, THREE: 9}))
+
+    file.forget_places(9, {TWO})
+
+    assert dict(admitted_in(file, ALL).generations.items()) == {TWO: 6, THREE: 9}
+    file.close()
