@@ -182,8 +182,9 @@ def enrolled(found: Foreign) -> Iterator[str]:
             yield "The writer will be bound to the next role that uses it"
         yield from map(sentence, found["on_machine"])
         return
+    end = ";" if found["engine"]["carrier"] == "postgres" else ""
     for statement in found["statements"]:
-        yield from page(f"{sentence(statement)};")
+        yield from (f"{line}{end}" for line in page(statement))
     for step in found["on_machine"]:
         yield f"-- {sentence(step)}"
 
