@@ -182,10 +182,11 @@ def enrolled(found: Foreign) -> Iterator[str]:
             yield "The writer will be bound to the next role that uses it"
         yield from map(sentence, found["on_machine"])
         return
+    is_sql = str(found["engine"]["carrier"]) != "nats"
     for statement in found["statements"]:
-        yield from page(f"{sentence(statement)};")
+        yield from page(f"{sentence(statement)};" if is_sql else sentence(statement))
     for step in found["on_machine"]:
-        yield f"-- {sentence(step)}"
+        yield f"{'--' if is_sql else '#'} {sentence(step)}"
 
 
 def pruned(found: Foreign) -> Iterator[str]:

@@ -40,20 +40,26 @@ class Durability(Record):
     def is_shown(self) -> bool:
         return bool(self.servers) and all(self.servers.values()) and not self.is_async
 
+    @property
+    def hint(self) -> str:
+        """What the person who runs the servers does, if they may lose lines."""
+        if self.is_async:
+            return 'the stream of the log must not have `persist_mode: "async"`'
+        return HOW if False in self.servers.values() else f"{SHOW}; and {HOW}"
+
     def must_be_shown(self) -> None:
         """Refuse servers that may lose acknowledged lines."""
         if self.is_async:
-            hint = 'the stream of the log must not have `persist_mode: "async"`'
-            raise EngineNotDurable("the log's stream acknowledges lines before they are written", hint=hint)
+            raise EngineNotDurable("the log's stream acknowledges lines before they are written", hint=self.hint)
         if off := sorted(name for name, is_on in self.servers.items() if is_on is False):
             raise EngineNotDurable(
-                f"nats-server {harmless(off[0])} acknowledges before its disk has the lines", hint=HOW
+                f"nats-server {harmless(off[0])} acknowledges before its disk has the lines", hint=self.hint
             )
         if not self.is_shown:
             unseen = sorted(name for name, is_on in self.servers.items() if is_on is None)
             which = f" of nats-server {harmless(unseen[0])}" if unseen else ""
             why = f" ({self.trouble})" if self.trouble else ""
-            raise EngineNotDurable(f"the setting sync_interval{which} cannot be seen{why}", hint=f"{SHOW}; and {HOW}")
+            raise EngineNotDurable(f"the setting sync_interval{which} cannot be seen{why}", hint=self.hint)
 
 
 def look(monitors: Sequence[str], info: Any) -> Durability:
@@ -103,6 +109,7 @@ def health(connection: Connection, info: Any) -> dict[str, Any]:
             for peer in cluster.get("replicas") or ()
         ],
         **({"trouble": found.trouble} if found.trouble else {}),
+        **({} if found.is_shown else {"hint": found.hint}),
     }
 
 

@@ -103,7 +103,7 @@ class NatsKeeper:
         if not is_token(machine) or machine == ANY:
             raise InvalidMachine(f"{machine[:40]!r} is not the name of a machine")
         return [
-            "# In `users` of the fleet's account. `nk -gen user -pubout`, run on that machine, prints the key.",
+            f"# A user of the fleet's account. `nk -gen user -pubout`, run on {machine}, prints a seed and the key U…",
             "{",
             "  nkey: U…,",
             "  permissions: {",
@@ -113,7 +113,6 @@ class NatsKeeper:
             "}",
             f"# With accounts made by nsc: nsc add user {machine} \\",
             f"#   --allow-pub '{','.join(may_publish(machine))}' --allow-sub '{','.join(MAY_SUBSCRIBE)}'",
-            f"# Then, on {machine}: NATS_CREDS=FILE bb fleet join {self._address.text}",
         ]
 
     def close(self) -> None:

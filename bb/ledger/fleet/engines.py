@@ -41,7 +41,8 @@ EngineLibraryMissing = Refused.declare(
 NoRoles = Refused.declare(
     "NO_ROLES",
     "That engine has no roles that bb could make",
-    hint="docs/fleet.md says what the account of a machine needs in NATS",
+    hint="a nats-server reads its users from its configuration: add or remove what `bb fleet enroll MACHINE` prints, and "
+    "reload the server",
 )
 
 
@@ -109,8 +110,8 @@ def schema() -> str:
     return str(_library("bb.ledger.carrier.postgres", POSTGRES).PostgresKeeper.schema())
 
 
-def postgres_keeper(engine: EngineAddress) -> Any:
-    """The keeper of a PostgreSQL engine, which has roles and statements. Refused for another engine."""
-    if engine.carrier != POSTGRES:
-        raise NoRoles(f"{engine.carrier} has no statements that make roles")
+def roles(engine: EngineAddress, *, changes: bool) -> Any:
+    """The keeper of an engine, which knows what a machine needs there. Only PostgreSQL lets bb CHANGE it."""
+    if changes and engine.carrier != POSTGRES:
+        raise NoRoles()
     return keeper(engine)

@@ -57,7 +57,8 @@ class Order(Record):
 def must_be_durable(health: Mapping[str, Any]) -> None:
     """Refuse an engine that acknowledges lines which a power failure can lose."""
     if not health["durable"]:
-        about = ", ".join(f"{name} is {value}" for name, value in sorted(health.items()) if type(value) in (str, bool))
+        shown = {name: value for name, value in health.items() if type(value) in (str, bool) and name != "hint"}
+        about = ", ".join(f"{name} is {value}" for name, value in sorted(shown.items()))
         raise EngineNotDurable(f"the engine acknowledges lines that a power failure can lose: {about}", **health)
 
 
