@@ -41,8 +41,8 @@ EngineLibraryMissing = Refused.declare(
 NoRoles = Refused.declare(
     "NO_ROLES",
     "That engine has no roles that bb could make",
-    hint="a nats-server reads its users from its configuration: add or remove what `bb fleet enroll MACHINE` prints, and "
-    "reload the server",
+    hint="a nats-server reads its users from its configuration: add or remove what `bb fleet enroll MACHINE` prints, "
+    "and reload the server",
 )
 
 
