@@ -182,11 +182,11 @@ def enrolled(found: Foreign) -> Iterator[str]:
             yield "The writer will be bound to the next role that uses it"
         yield from map(sentence, found["on_machine"])
         return
-    is_sql = str(found["engine"]["carrier"]) != "nats"
+    end = ";" if found["engine"]["carrier"] == "postgres" else ""
     for statement in found["statements"]:
-        yield from page(f"{sentence(statement)};" if is_sql else sentence(statement))
+        yield from (f"{line}{end}" for line in page(statement))
     for step in found["on_machine"]:
-        yield f"{'--' if is_sql else '#'} {sentence(step)}"
+        yield f"-- {sentence(step)}"
 
 
 def pruned(found: Foreign) -> Iterator[str]:

@@ -125,7 +125,6 @@ def health(connection: Connection, info: Any) -> dict[str, Any]:
             for peer in cluster.get("replicas") or ()
         ],
         **({"trouble": found.trouble} if found.trouble else {}),
-        **({} if found.is_shown else {"hint": found.hint}),
     }
 
 

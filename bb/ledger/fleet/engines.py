@@ -41,8 +41,7 @@ EngineLibraryMissing = Refused.declare(
 NoRoles = Refused.declare(
     "NO_ROLES",
     "That engine has no roles that bb could make",
-    hint="a nats-server reads its users from its configuration: add or remove what `bb fleet enroll MACHINE` prints, "
-    "and reload the server",
+    hint="`bb fleet enroll MACHINE ENGINE` without other options prints what to write into its configuration",
 )
 
 
@@ -110,8 +109,8 @@ def schema() -> str:
     return str(_library("bb.ledger.carrier.postgres", POSTGRES).PostgresKeeper.schema())
 
 
-def roles(engine: EngineAddress, *, changes: bool) -> Any:
-    """The keeper of an engine, which knows what a machine needs there. Only PostgreSQL lets bb CHANGE it."""
-    if changes and engine.carrier != POSTGRES:
-        raise NoRoles()
+def enroller(engine: EngineAddress, *, runs: bool) -> Any:
+    """The keeper of an engine, which knows what gives a machine its rights. If it RUNS that, it must be PostgreSQL."""
+    if runs and engine.carrier != POSTGRES:
+        raise NoRoles(f"{engine.carrier} has its users in its own configuration, which bb does not change")
     return keeper(engine)

@@ -87,7 +87,7 @@ def begin(
     known = connections.known_pins(desk)
     beginning = _Beginning(desk, known, target, Order(who, reason or "", desk.now()), is_again=again)
     with contextlib.closing(engines.keeper(target)) as keeper:
-        incarnations.must_be_durable(keeper.health())
+        incarnations.must_be_durable(target.carrier, keeper.health())
         planned = beginning.planned(keeper)
         if dry_run:
             return planned

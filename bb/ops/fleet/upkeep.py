@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 
-ON_NATS_MACHINE = (
-    "On the machine, keep the seed of the key in a file that only its user may read",
-    "Then in each clone there: `bb sync --pull`, `bb fleet join 'nats://HOST:4222?monitor=http://HOST:8222&nkey=FILE'`",
-)
 ON_MACHINE = (
     "On the machine, write a service into ~/.pg_service.conf: [bb], host=…, dbname=…, user={role}",
     "Put the password into ~/.pgpass (mode 0600), or name a certificate in the service: sslcert=…, sslkey=…",
@@ -75,14 +71,13 @@ def enroll(
     writer: WriterName | None = None,
     agent: AsPerson | None = None,
 ) -> dict[str, Any]:
-    """Give a machine a role in PostgreSQL: print the statements, or run them with --do. Only the person may do this.
-
-    For NATS, print what its account needs in the configuration of the servers.
+    """Give a machine its rights in the engine: print what to do, or do it with --do. Only the person may do this.
 
     ENGINE is the database as its owner connects to it. The role may call bb's functions and nothing else: it reads the
     rows of all repositories in the database, and appends lines of its own writers. A writer is bound to the first role
     that appends a line of it. The statements have no password: give the role one, or let PostgreSQL recognize the
-    machine by a certificate. The answer says what is to be done on the machine.
+    machine by a certificate. The answer says what is to be done on the machine. For NATS, it is what belongs into the
+    configuration of the server.
 
     Parameters:
         do: Run the statements, instead of printing them.
@@ -93,12 +88,13 @@ def enroll(
     if writer and not do:
         raise InvalidArgs("--writer needs --do", path="$.writer")
     target = connections.engine(desk, engine, saved=True)
-    with contextlib.closing(engines.roles(target, changes=do or revoke)) as keeper:
+    runs = do or revoke or writer is not None
+    with contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
         statements = keeper.revoke(machine) if revoke else keeper.enroll(machine)
         if do:
             keeper.run(statements)
         unbound = keeper.unbind(writer) if writer else 0
-    steps = ON_NATS_MACHINE if target.carrier == engines.NATS else ON_MACHINE
+    is_postgres = target.carrier == engines.POSTGRES
     return {
         "machine": str(machine),
         "engine": connections.shown(target),
@@ -106,7 +102,7 @@ def enroll(
         "revoked": revoke,
         "unbound": unbound,
         "statements": statements,
-        "on_machine": [] if revoke else [step.format(role=machine) for step in steps],
+        "on_machine": [step.format(role=machine) for step in ON_MACHINE] if is_postgres and not revoke else [],
     }
 
 
