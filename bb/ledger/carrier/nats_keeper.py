@@ -102,8 +102,9 @@ class NatsKeeper:
         """What the person adds to the servers' configuration, so that MACHINE may append its own rows only."""
         if not is_token(machine) or machine == ANY:
             raise InvalidMachine(f"{machine[:40]!r} is not the name of a machine")
+        here = self._address.text
         return [
-            "# In `users` of the fleet's account. `nk -gen user -pubout`, run on that machine, prints the key.",
+            f"# A user of the fleet's account. `nk -gen user -pubout`, run on {machine}, prints a seed and the key U…",
             "{",
             "  nkey: U…,",
             "  permissions: {",
@@ -113,7 +114,8 @@ class NatsKeeper:
             "}",
             f"# With accounts made by nsc: nsc add user {machine} \\",
             f"#   --allow-pub '{','.join(may_publish(machine))}' --allow-sub '{','.join(MAY_SUBSCRIBE)}'",
-            f"# Then, on {machine}: NATS_CREDS=FILE bb fleet join {self._address.text}",
+            f"# On {machine}, the seed is in a file that only its user may read. There, in each clone: bb sync --pull,",
+            f"# bb fleet join '{here}{'&' if '?' in here else '?'}nkey=FILE'",
         ]
 
     def close(self) -> None:
