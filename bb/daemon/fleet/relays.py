@@ -56,6 +56,8 @@ class Relays:
             except RelayElsewhere.error:
                 return {"attended": True, "started": False, "elsewhere": True, "store": place.store}
             self._remember({**self._places, place.store: place})
+        else:
+            self._relays[place.store].reconnect_if_moved()
         return {"attended": True, "started": is_started, "elsewhere": False, "store": place.store}
 
     @property
@@ -101,7 +103,9 @@ class Relays:
                 self._log.info(f"{place.title} has left its fleet")
                 running.stop()
                 self._ending.append(self._relays.pop(store))
-            if not running:
+            elif running:
+                running.reconnect_if_moved()
+            else:
                 self._resume(place)
         self._loop.later(LOOK_AGAIN, self._look)
 

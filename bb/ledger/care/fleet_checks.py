@@ -60,12 +60,14 @@ def _state(found: dict[str, Any]) -> tuple[str, str, str | None]:
 
 
 def _engine(health: dict[str, Any]) -> Finding:
-    shown = ", ".join(f"{name} {value}" for name, value in health.items() if type(value) is str and value)
+    from bb.ledger.fleet.incarnations import in_words  # noqa: PLC0415
+
+    shown = in_words(health)
     if health.get("durable") is False:
-        text = f"a power failure of the engine can lose acknowledged lines ({harmless(shown)})"
+        text = f"a power failure of the engine can lose acknowledged lines ({shown})"
         return Finding("fleet engine", BROKEN, text, "docs/fleet.md: managed databases")
     standbys = health.get("standbys") or []
-    text = harmless(shown) + (f", {counted(len(standbys), 'standby server')}" if standbys else "")
+    text = shown + (f", {counted(len(standbys), 'standby server')}" if standbys else "")
     return Finding("fleet engine", GOOD, text)
 
 

@@ -60,7 +60,8 @@ Denied = Forbidden.declare(
 AnotherEngine = Refused.declare(
     "ANOTHER_ENGINE",
     "The engine has another log than the one that this repository's fleet uses",
-    hint="global verdicts stop until the connection is right: `bb fleet status` shows both",
+    hint="global verdicts stop until the connection is right. If the fleet has moved to another engine: "
+    "`bb fleet join ENGINE`",
 )
 EngineRewound = Refused.declare(
     "ENGINE_REWOUND",

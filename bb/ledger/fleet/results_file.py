@@ -33,8 +33,9 @@ create table published (writer text primary key, n integer) without rowid;
 create table flawed (place integer primary key, writer text, first integer, lines integer, reason text);
 """
 RESULTS = """
-create table {0}_grant (key text primary key, value text, is_open integer) without rowid;
+create table {0}_grant (key text primary key, value text, is_open integer, token integer) without rowid;
 create index {0}_open on {0}_grant (is_open) where is_open;
+create index {0}_token on {0}_grant (token);
 create table {0}_generation (key text primary key, value integer) without rowid;
 create table {0}_name (key text primary key, value text) without rowid;
 """
@@ -194,7 +195,7 @@ class ResultsFile:
         return connection
 
     def _fill(self, connection: sqlite3.Connection, which: str, state: Admitted) -> None:
-        connection.executemany(f"insert into {which}_grant values (?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
+        connection.executemany(f"insert into {which}_grant values (?, ?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
         connection.executemany(f"insert into {which}_generation values (?, ?)", state.generations.items())  # noqa: S608
         connection.executemany(f"insert into {which}_name values (?, ?)", _name_rows(state.names))  # noqa: S608
 
@@ -203,7 +204,7 @@ class ResultsFile:
             return
         replace = "insert or replace into"
         if delta.grants:
-            connection.executemany(f"{replace} {which}_grant values (?, ?, ?)", _grant_rows(delta.grants))
+            connection.executemany(f"{replace} {which}_grant values (?, ?, ?, ?)", _grant_rows(delta.grants))
         if delta.generations:
             connection.executemany(f"{replace} {which}_generation values (?, ?)", delta.generations.items())
         if delta.names:
@@ -238,9 +239,10 @@ def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]
     return [(writer, link.n, link.lamport, link.head_digest) for writer, link in links.items()]
 
 
-def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int]]:
+def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int, int]]:
     for name, written in admission.grants_as_json(grants).items():
-        yield name, json_text.dumps(written), int(grants[name].ended is None)
+        grant = grants[name]
+        yield name, json_text.dumps(written), int(grant.ended is None), grant.token
 
 
 def _name_rows(names: Mapping[str, Iterable[str]]) -> Iterable[tuple[str, str]]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FOLDER = "fleet"
 NAME = "results.sqlite"
 ENGINE = "engine.json"  # exists in a clone that has joined a fleet
-VERSION = 1  # of the tables; the relay makes a file of another version anew
+VERSION = 2  # of the tables; the relay makes a file of another version anew
 PATIENCE = 5.0  # seconds to wait for the relay's transaction
 ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
 
@@ -186,8 +186,8 @@ class _Saved(Mapping[str, "Any"]):
     def values(self) -> Any:
         return self._all("").values()
 
-    def _all(self, where: str) -> dict[str, Any]:
-        rows = self._file.ask(f"select key, value from {self._table} {where} order by key")  # noqa: S608
+    def _all(self, where: str, *values: object) -> dict[str, Any]:
+        rows = self._file.ask(f"select key, value from {self._table} {where} order by key", *values)  # noqa: S608
         return {key: self._value(key, written) for key, written in rows}
 
 
@@ -200,6 +200,10 @@ class SavedGrants(_Saved):
     def open(self) -> dict[str, Grant]:
         """The grants that have not ended. There are few of them, and any number of others."""
         return self._all("where is_open")
+
+    def since(self, token: int) -> list[Grant]:
+        """The grants with this token or a later one."""
+        return list(self._all("where token >= ?", token).values())
 
 
 def _quoted(path: str) -> str:

@@ -396,3 +396,14 @@ def test_a_grant_is_found_wherever_it_is():
     assert found == [world.fold.admitted.grants[ONE], world.fold.admitted.grants[TWO], None]
     world.fold.saved(world.fold.admitted)
     assert [world.fold.grant(name) for name in (ONE, TWO, FOUR)] == found
+
+
+def test_a_grant_from_before_is_known_by_its_name():
+    """A relay that has started again names the holder that it knows from its saved results."""
+    before = ada_has_src()
+    after = World(before.fold.admitted, place=11)
+
+    refused = after.row((TWO, wants(BO, "src")))
+
+    assert refused.verdict(TWO) == Refusal(IN_THE_WAY, (ONE,))
+    assert after.fold.grant(ONE) == Grant(ADA, "src", is_file=False, shared=False, token=11)

@@ -18,7 +18,7 @@ from bb.ledger.carrier.door import Row
 from bb.ledger.git import place as places
 from bb.ledger.published import layout, pins, tip
 from bb.ledger.published.tip import Tip
-from bb.ledger.travel import remote, remote_reader, row_archive, switching
+from bb.ledger.travel import admitted, remote, remote_reader, row_archive, switching
 from tests import engine_log
 from tests.engine_log import EngineLog
 from tests.stories.travel.branch_support import Branch
@@ -175,6 +175,55 @@ def test_one_that_was_slower_goes_on_after_the_rows_that_are_there(pair: list[Cl
     assert tip_of(here) == after
 
 
+def losing(answers: int, monkeypatch: pytest.MonkeyPatch, arrives: bool = True) -> None:
+    """Let so many pushes end without an answer. What they push ARRIVES, or does not."""
+    push, left = remote.push, [None] * answers
+
+    def pushed(*given: Any) -> None:
+        if not left:
+            return push(*given)
+        left.pop()
+        if arrives:
+            push(*given)
+        raise remote.Offline("the connection was lost")
+
+    monkeypatch.setattr(remote, "push", pushed)
+
+
+def test_a_lost_answer_of_the_remote_archives_nothing_twice(
+    pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    some_work(pair, log, 15)
+    losing(1, monkeypatch)
+    engine_log.archive(here.path, log.rows)
+    losing(1, monkeypatch)
+    engine_log.end(here.path, log)
+    there.sync(pull=True)
+
+    assert tip_of(there) == tip_of(here)
+    assert tip_of(there).charter.fleet is None
+    assert tip_of(there).generation == log.place + 1
+
+
+def test_rows_that_did_not_arrive_are_archived_another_time(
+    branch: Branch, pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    before = branch.tip
+    some_work(pair, log, 16)
+    losing(1, monkeypatch, arrives=False)
+    with pytest.raises(BbError) as refusal:
+        engine_log.archive(here.path, log.rows)
+
+    assert refusal.value.code == "OFFLINE"
+    assert branch.tip == before
+    engine_log.archive(there.path, log.rows)
+    here.sync(pull=True)
+    assert tip_of(here).place == log.place
+    assert known(here).admitted == known(there).admitted
+
+
 def test_many_rows_are_several_commits(pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch):
     some_work(pair, log, 4)
     monkeypatch.setattr(row_archive, "MOST_BYTES", 2000)
@@ -254,7 +303,7 @@ def test_lines_are_not_published_without_the_engine(branch: Branch, pair: list[C
     here, _ = pair
     here.ask("agent.send", **LETTER, body="Loose")
 
-    here.sync(push=True)
+    engine_log.sync_both(here.path)
     with engine_log.syncing(here.path) as sync, pytest.raises(BbError) as refusal:
         sync.push(sync.wanted())
 
@@ -292,7 +341,7 @@ def test_a_grant_of_the_engine_is_ended_on_the_git_remote_and_blocks_until_then(
     engine_log.send(here.path, log)
     engine_log.archive(here.path, log.rows)
     engine_log.end(here.path, log)
-    here.sync()
+    settle(pair)
 
     refused = there.refused("agent.reserve", agent=COBALT, scope=["src/x"], bead="bb-1", **{"global": True})
     here.ask("agent.release", agent=AMBER, scope=["src"])
@@ -387,7 +436,7 @@ def test_a_snapshot_in_a_fleet_is_right_and_readers_without_a_clone_begin_with_i
     here, there = pair
     some_work(pair, log, 8)
     engine_log.archive(here.path, log.rows)
-    made = here.sync()["archived"]
+    made = engine_log.sync_both(here.path).archived
     some_work(pair, log, 9, rounds=4)
     engine_log.archive(there.path, log.rows, look=True)
     monkeypatch.setattr(tip, "AT_LEAST", 10_000)
@@ -416,6 +465,30 @@ def test_a_snapshot_in_a_fleet_is_right_and_readers_without_a_clone_begin_with_i
     assert generation == log.place
     live = sorted(read.generations)
     assert read == known(newcomer).admitted.keeping(live)
+
+
+@pytest.mark.usefixtures("often")
+def test_a_clone_that_reads_rows_after_a_snapshot_judges_it_without_the_whole_history(
+    pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    some_work(pair, log, 17)
+    engine_log.archive(here.path, log.rows)
+    engine_log.sync_both(here.path)
+    (mine, *_) = (name for name, grant in known(here).admitted.grants.items() if grant.ended is None)
+    grant = known(here).admitted.grants[mine]
+    holder = pair[(AMBER, COBALT).index(grant.agent)]
+    engine_log.record(holder.path, grant.agent, Renewed(grant.agent, mine, 120))  # seen after the snapshot
+    engine_log.send(holder.path, log)
+    engine_log.archive(here.path, log.rows)
+    monkeypatch.setattr(admitted, "of_history", None)
+
+    engine_log.sync_both(there.path)
+
+    judged = known(there).remote("origin").judged
+    assert judged is not None
+    assert judged.is_right
+    assert known(there).admitted.grants[mine].seen == log.place
 
 
 @pytest.mark.usefixtures("often")
@@ -469,6 +542,29 @@ def test_the_arbiter_does_not_move_while_a_fleet_is_on(tmp_path: Path, pair: lis
 
     assert refusal.code == "FLEET_IS_ON"
     assert "bb fleet end" in str(refusal.hint)
+
+
+def test_a_fleet_is_lost_with_its_arbiter_and_no_place_is_given_again(
+    tmp_path: Path, pair: list[Clone], log: EngineLog
+):
+    here, there = pair
+    (kept,) = engine_log.record(here.path, AMBER, reserved(AMBER, "src"))
+    engine_log.send(here.path, log)
+    engine_log.archive(here.path, log.rows)
+    other = hub(tmp_path / "other.git")
+    for each in pair:
+        each.git("remote", "add", "other", str(other))
+    here.sync(publish=True, remote="other")
+    (tmp_path / "hub.git").rename(tmp_path / "gone.git")
+
+    here.ask("ledger.arbiter", remote="other", reason="the server burnt", lost=True, agent="user")
+    there.sync(publish=True, remote="other")
+    refused = there.refused("agent.reserve", agent=COBALT, scope=["src"], bead="bb-1", **{"global": True})
+    granted = there.ask("agent.reserve", agent=COBALT, scope=["docs"], bead="bb-1", **{"global": True})
+
+    assert known(there).admitted.grants[kept].ended is None
+    assert refused.code == "RESERVATION_CONFLICT"
+    assert granted["reservations"][0]["token"] > log.place + (1 << 20)
 
 
 def test_a_branch_that_was_set_back_is_restored_with_its_rows(branch: Branch, pair: list[Clone], log: EngineLog):
