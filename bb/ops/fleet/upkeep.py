@@ -73,10 +73,11 @@ def enroll(
 ) -> dict[str, Any]:
     """Give a machine its rights in the engine: print what to do, or do it with --do. Only the person may do this.
 
-    ENGINE is the database as its owner connects to it. For NATS, what is printed belongs into its configuration. The role may call bb's functions and nothing else: it reads the
+    ENGINE is the database as its owner connects to it. The role may call bb's functions and nothing else: it reads the
     rows of all repositories in the database, and appends lines of its own writers. A writer is bound to the first role
     that appends a line of it. The statements have no password: give the role one, or let PostgreSQL recognize the
-    machine by a certificate. The answer says what is to be done on the machine.
+    machine by a certificate. The answer says what is to be done on the machine. For NATS, it is what belongs into the
+    configuration of the server.
 
     Parameters:
         do: Run the statements, instead of printing them.

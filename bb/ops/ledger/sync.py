@@ -149,12 +149,10 @@ def sync(
         if fleet_sync.is_about_engine(desk, name):
             answer = fleet_sync.sync(desk, name, direction, timeout, archives=publish or farewell)
             return answer | ({"farewell": _say_farewell(desk, name, timeout)} if farewell else {})
-    if not pull and _is_left_out(desk, name):
-        run_sync(desk, name, PULL, timeout, publishes=False)  # the fleet may have ended
-    if not pull and not _is_left_out(desk, name):
-        _must_publish(desk, name, remote, publishes=publish)
+    if not pull:
+        _must_publish(desk, name, remote, timeout, publishes=publish)
     ref = _ref_of(desk, place, name, publishes=publish)
-    answer = run_sync(desk, name, PULL if _is_left_out(desk, name) else direction, timeout, publishes=publish, ref=ref)
+    answer = run_sync(desk, name, direction, timeout, publishes=publish, ref=ref)
     if not pull and _is_left_out(desk, name):
         raise _not_in_fleet(answer)
     return answer | {"farewell": _say_farewell(desk, name, timeout)} if farewell else answer
@@ -174,9 +172,14 @@ def _not_in_fleet(answer: dict[str, Any]) -> BbError:
     return NotInFleet(message, **answer)
 
 
-def _must_publish(desk: Desk, name: str, named: str | None, *, publishes: bool) -> None:
-    """Refuse if this clone has not published to the remote NAME, and is not asked to."""
+def _must_publish(desk: Desk, name: str, named: str | None, timeout: int, *, publishes: bool) -> None:
+    """Refuse if this clone has not published to the remote NAME, and is not asked to; or if lines go through an engine
+    that it has not joined."""
     must_exist(desk)
+    if _is_left_out(desk, name):
+        answer = run_sync(desk, name, PULL, timeout, publishes=False)
+        if _is_left_out(desk, name):  # the fleet might have ended
+            raise _not_in_fleet(answer)
     saved_pins = renamed_remotes.pins_now(desk.place)
     if not (publishes or saved_pins.remote(name).publishes):
         hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if named else None
