@@ -75,6 +75,10 @@ class CloneRelay:
         except Exception as error:  # a bug must not leave the command without an answer
             answered(relay.refused(self._log.bug(f"the relay, asked {question['ask'][:40]}", error)))
 
+    def status(self, answer: Answer) -> None:
+        """What the relay says of itself. This is no question of a command, so it is not counted."""
+        self._relay.ask({"ask": "status"}, answer)
+
     def wake(self) -> None:
         """Something was recorded in this process: send it at once."""
         self._relay.ask({"ask": "wake"}, lambda _: None)

@@ -102,7 +102,7 @@ def _status(one: CloneRelay) -> dict[str, Any]:
         answers.append(answer)
         answered.set()
 
-    one.ask({"ask": "status"}, take)
+    one.status(take)
     answered.wait(PATIENCE)
     result = answers[0].get("result") if answers and answers[0].get("ok") else None
     return result if type(result) is dict else {}
