@@ -69,6 +69,7 @@ class Pins(Record):
     arbiter: str | None = None  # the remote here that is the arbiter; None if none is, as far as known
     basis: str = ""  # the history that `admitted` was computed from
     compared: str = ""  # the state of git's configuration when the addresses were last compared
+    at_snapshot: tuple[str, Admitted] | None = None  # a snapshot's commit, and the results there; not saved
     fleet: FleetResults | None = None  # what the relay has computed, while the home remote's ledger has a fleet
 
     @property

@@ -70,7 +70,7 @@ def test_the_agent_whose_row_came_first_holds_it(
     here, there = pair
     if is_from_snapshot:
         monkeypatch.setattr(tip, "AT_LEAST", 1)
-        assert here.sync()["archived"]
+        assert engine_log.sync_both(here.path).archived
         engine_log.record(here.path, AMBER, Reserved(AMBER, "docs", "bb-1", 120, order=log.incarnation))
         engine_log.send(here.path, log)
         monkeypatch.setattr(tip, "AT_LEAST", 1000)

@@ -18,7 +18,7 @@ from bb.ledger.carrier.door import Row
 from bb.ledger.git import place as places
 from bb.ledger.published import layout, pins, tip
 from bb.ledger.published.tip import Tip
-from bb.ledger.travel import remote, remote_reader, row_archive, switching
+from bb.ledger.travel import admitted, remote, remote_reader, row_archive, switching
 from tests import engine_log
 from tests.engine_log import EngineLog
 from tests.stories.travel.branch_support import Branch
@@ -303,7 +303,7 @@ def test_lines_are_not_published_without_the_engine(branch: Branch, pair: list[C
     here, _ = pair
     here.ask("agent.send", **LETTER, body="Loose")
 
-    here.sync(push=True)
+    engine_log.sync_both(here.path)
     with engine_log.syncing(here.path) as sync, pytest.raises(BbError) as refusal:
         sync.push(sync.wanted())
 
@@ -341,7 +341,7 @@ def test_a_grant_of_the_engine_is_ended_on_the_git_remote_and_blocks_until_then(
     engine_log.send(here.path, log)
     engine_log.archive(here.path, log.rows)
     engine_log.end(here.path, log)
-    here.sync()
+    settle(pair)
 
     refused = there.refused("agent.reserve", agent=COBALT, scope=["src/x"], bead="bb-1", **{"global": True})
     here.ask("agent.release", agent=AMBER, scope=["src"])
@@ -436,7 +436,7 @@ def test_a_snapshot_in_a_fleet_is_right_and_readers_without_a_clone_begin_with_i
     here, there = pair
     some_work(pair, log, 8)
     engine_log.archive(here.path, log.rows)
-    made = here.sync()["archived"]
+    made = engine_log.sync_both(here.path).archived
     some_work(pair, log, 9, rounds=4)
     engine_log.archive(there.path, log.rows, look=True)
     monkeypatch.setattr(tip, "AT_LEAST", 10_000)
@@ -465,6 +465,30 @@ def test_a_snapshot_in_a_fleet_is_right_and_readers_without_a_clone_begin_with_i
     assert generation == log.place
     live = sorted(read.generations)
     assert read == known(newcomer).admitted.keeping(live)
+
+
+@pytest.mark.usefixtures("often")
+def test_a_clone_that_reads_rows_after_a_snapshot_judges_it_without_the_whole_history(
+    pair: list[Clone], log: EngineLog, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = pair
+    some_work(pair, log, 17)
+    engine_log.archive(here.path, log.rows)
+    engine_log.sync_both(here.path)
+    (mine, *_) = (name for name, grant in known(here).admitted.grants.items() if grant.ended is None)
+    grant = known(here).admitted.grants[mine]
+    holder = pair[(AMBER, COBALT).index(grant.agent)]
+    engine_log.record(holder.path, grant.agent, Renewed(grant.agent, mine, 120))  # seen after the snapshot
+    engine_log.send(holder.path, log)
+    engine_log.archive(here.path, log.rows)
+    monkeypatch.setattr(admitted, "of_history", None)
+
+    engine_log.sync_both(there.path)
+
+    judged = known(there).remote("origin").judged
+    assert judged is not None
+    assert judged.is_right
+    assert known(there).admitted.grants[mine].seen == log.place
 
 
 @pytest.mark.usefixtures("often")
