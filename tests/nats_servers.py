@@ -139,7 +139,7 @@ def nats(sync: str = "always", more: str = "", under: Path | None = None) -> Ite
     """A new server that runs, in memory, or in a folder UNDER another one."""
     if under is None and os.access(MEMORY, os.W_OK):
         under = MEMORY
-    folder = Path(tempfile.mkdtemp(prefix="bb-tests-nats-", dir=under))
+    folder = Path(tempfile.mkdtemp(prefix="bb-engine-", dir=under))
     server = Nats(folder, sync, more)
     try:
         server.start_again()

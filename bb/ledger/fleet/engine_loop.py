@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LOOK_AROUND = 1.0  # seconds between two looks for lines that nobody told of
-PACE = 0.2  # seconds between two reads, or imports, if nobody waits
+PACE = 0.25  # seconds between two reads, or imports, if nobody waits
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 3.0  # seconds between two attempts to connect
 STOPPED_PAUSE = 3.0  # seconds until the engine is compared again, after it was found to be wrong
 CHARTER = 2.0  # seconds between two looks at the charter

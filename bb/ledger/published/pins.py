@@ -76,7 +76,10 @@ class Pins(Record):
     def in_force(self) -> Admitted:
         """The results of the order that decides, from the lines that count here: the engine's in a fleet, otherwise
         that of publication."""
-        return self.fleet.in_force if self.fleet else self.published
+        tip = self.remote(self.home).tip if self.fleet and self.home else None
+        if self.fleet is None or (tip and tip.place > self.fleet.place):  # the relay rests, and the archive was read
+            return self.published
+        return self.fleet.in_force
 
     @property
     def published(self) -> Admitted:
