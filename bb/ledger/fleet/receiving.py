@@ -62,7 +62,11 @@ class Receiving:
         LEDGER_BUSY if a sync imports lines for longer than PATIENCE seconds; then nothing was written."""
         others: dict[str, Chain] = {}
         quick: dict[str, Chain] = {}
-        chains = {writer: rows for writer, rows in chains.items() if writer not in own or not self._is_here(writer, rows[-1][2])}
+        chains = {
+            writer: rows
+            for writer, rows in chains.items()
+            if writer not in own or not self._is_here(writer, rows[-1][2])
+        }
         if not chains:
             return
         with received.Turn(self._store.path, patience):
