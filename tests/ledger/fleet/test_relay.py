@@ -8,11 +8,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
 from bb.ledger.published import pins
-from tests.ledger.fleet.fleet_support import FIRST, SECOND, Waiting, become_equal, fleet, switch, wait_for
+from bb.ledger.records.drafts import draft_of
+from bb.ledger.records.store import Store
+from tests.ledger.fleet.fleet_support import FIRST, NOW, SECOND, Machine, Waiting, become_equal, fleet, switch, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
+from tests.stories.travel.test_signed import listed, review
 from tests.stories.travel.travel_support import clone
 
 SLACK = 5.0  # seconds that a busy machine may need more
@@ -545,3 +549,58 @@ def put_back(kept: Path, store: Path) -> None:
     for name in names:
         if name.name != "lock" and "fleet" not in name.parts:
             (store / name).write_bytes((kept / name).read_bytes())
+
+
+# -- signatures and withdrawals
+
+
+def test_with_signers_each_append_is_signed_and_only_signed_lines_are_admitted(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine, starts=False) as (here, there):
+        # `there` is not listed: its lines do not count.
+        rows = [f"#bb repo {pins.read(here.path).remote('origin').tip.charter.repo}", "#bb mode require"]  # type: ignore[union-attr]
+        review([here.clone, there.clone], *rows, listed(here.clone, here.writer))
+        for machine in (here, there):
+            machine.clone.sync(pull=True)
+            machine.start()
+        lost = engine_row(engine, there, "src")
+        won = here.reserve("src")
+        here.result("fresh")
+        there.result("fresh")
+
+        assert won["state"] == "admitted"
+        assert here.results().counted is not None
+        for machine in (here, there):
+            counted = machine.results().in_force
+            assert won["id"] in counted.grants
+            assert lost not in counted.grants
+        row = next(row for row in engine.log.rows if won["id"].encode() in row.octets)
+        assert b'"kind":"x.bb.signed"' in row.octets
+
+
+def test_a_withdrawn_line_is_sent_and_brought_without_its_payload(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        about = {"to": "user", "category": "INFO", "bead": "b", "subject": "s", "body": "a private word"}
+        event = str(here.clone.ask("agent.send", **{"from": here.agent}, **about)["message_id"])
+        here.result("flush")
+        there.result("fresh")
+        assert b"a private word" in there.lines()[here.writer]
+        here.clone.ask("ledger.redact", event=event, reason="a slip", agent=here.agent)
+        here.result("flush")
+        there.result("fresh")
+
+        assert b"a private word" not in there.lines()[here.writer]
+        become_equal(here, there)
+
+
+def engine_row(engine: MemoryEngine, machine: Machine, scope: str) -> str:
+    """Record a reservation although its lines do not count, and let the relay send it."""
+    store = Store(machine.place)
+    try:
+        fact = Reserved(machine.agent, scope, "bb-1", 120, False, False, order=FIRST)
+        drafts = [draft_of(fact, machine.agent)]
+        event = store.append(lambda _: drafts, NOW)[0].id
+    finally:
+        store.close()
+    wait_for(lambda: any(event.encode() in row.octets for row in engine.log.rows), machine)
+    return event

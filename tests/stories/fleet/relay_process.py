@@ -71,7 +71,8 @@ def main() -> None:
     def open_carrier() -> PostgresCarrier:
         known = pins.read(at.store)
         tip = known.remote(known.home or "").tip
-        assert tip and known.terms
+        assert tip
+        assert known.terms
         return PostgresCarrier(conninfo, tip.charter.repo, known.terms.incarnation)
 
     relay = Relay(at, os.environ, open_carrier, lambda text: print(text, file=sys.stderr))
