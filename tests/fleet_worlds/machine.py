@@ -14,6 +14,7 @@ from typing import Any
 from bb.coordination.holdings.admission import Admitted, Grant
 from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.kernel import ids
+from bb.kernel.digest import digest
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import Row
@@ -21,7 +22,7 @@ from bb.ledger.fleet.outbox import Ask, Batch, Outbox
 from bb.ledger.fleet.row_fold import Base, FoldedRow, RowFold
 from bb.ledger.fleet.verdicts import Verdicts
 from bb.ledger.journal import kinds
-from bb.ledger.journal.line import START
+from bb.ledger.journal.line import DATA, START, Link
 from tests.fleet_worlds.archive import Archive
 from tests.fleet_worlds.disk import Disk
 from tests.fleet_worlds.engine import REPO, Engine, Line, Log
@@ -340,6 +341,11 @@ class Machine:
         """Whether we have recorded the lines of a row of our writer. If not, another machine writes under our id."""
         return self.disk.own[row.first - 1 : row.last] == row.octets.split(b"\n")[:-1]
 
+    def _has_recorded(self, last: Link) -> bool:
+        """Whether the line with this link, and so every line before it, is ours."""
+        own = self.disk.own[last.n - 1 : last.n]
+        return bool(own) and digest(own[0].partition(DATA)[0]) == last.head_digest
+
     def _taken_on_trust(self, row: Row) -> FoldedRow:
         """What a reader makes of a row that does not look whether it continues the log."""
         self.fold.place, digest = row.place - 1, row.digest
@@ -385,6 +391,9 @@ class Machine:
         asks = self.outbox.asks if hasattr(self, "outbox") else []
         self._read_saved()
         self.outbox.asks = asks
+        published = begun.links.get(disk.writer)
+        if published and self.rules.knows_its_lines and not self._has_recorded(published):
+            self._stop(door.Forked())
         for agent in self.agents.values():
             agent.moved()
 
