@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from bb.ledger.published import pins
 from bb.ledger.published.fleet_terms import FleetTerms
 from bb.ledger.records.store import Store
 from bb.ledger.travel import row_archive, switching
-from bb.ledger.travel.sync import Sync
+from bb.ledger.travel.sync import BOTH, Sync
 from bb.ledger.travel.sync_lock import SyncLock
 from tests.support import NOON, environment
 
@@ -124,5 +123,14 @@ def record(folder: Path, by: str, *facts: Any, now: int = NOW) -> list[str]:
         return [event.id for event in store.record(lambda _: facts, by=by, now=now)]
 
 
-def counter(start: int = 1) -> Callable[[], int]:
-    return itertools.count(start).__next__
+def results(folder: Path) -> Any:
+    """The results of publication order that a clone knows."""
+    with store_of(folder) as store:
+        return pins.read(store.path).admitted
+
+
+def sync_both(folder: Path) -> Sync:
+    """What `bb sync` does with the remote, whatever the fleet: looks, publishes, makes a snapshot if one is due."""
+    with syncing(folder) as sync:
+        sync.run(BOTH)
+        return sync

@@ -40,6 +40,8 @@ SETTINGS = {
     "autovacuum_naptime": "60s",
 }
 HBA = "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/32 trust\n"
+# When this process has ended without a word, the server ends, and its folder goes.
+END = 'read -r it; kill -QUIT "$0"; for _ in 1 2 3 4 5 6 7 8 9; do kill -0 "$0" 2>&- && sleep 1; done; rm -rf "$1"'
 
 
 @functools.cache
@@ -106,9 +108,7 @@ class Postgres:
         words = [need_postgres() / "postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port)]
         with open(self.folder / "log", "ab") as log:
             self._server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self._as_user())
-        self._watcher = subprocess.Popen(
-            ["sh", "-c", 'read -r it; kill -QUIT "$0"', str(self._server.pid)], stdin=subprocess.PIPE
-        )
+        self._watcher = subprocess.Popen(["sh", "-c", END, str(self._server.pid), self.folder], stdin=subprocess.PIPE)
         until(self._answers, lambda: f"the server: {(self.folder / 'log').read_text()[-2000:]}")
 
     def kill_hard(self) -> None:
@@ -132,6 +132,12 @@ class Postgres:
         with contextlib.suppress(OSError):
             return [pid, *map(int, children.read_text().split())]
         return [pid]
+
+    def change(self, **settings: str) -> None:
+        """Change settings of the server while it runs. It reads them soon afterwards."""
+        self._settings.update(settings)
+        self._write_settings()
+        self.sql("select pg_reload_conf()")
 
     def freeze(self) -> None:
         """Let every process of the server stand still: it takes connections, and answers nothing."""
@@ -171,6 +177,12 @@ class Postgres:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0:
             shutil.chown(folder, "postgres", "postgres")
+
+    def own_file(self, path: Path) -> None:
+        """Give a file to the user that runs the server, which alone may read it."""
+        path.chmod(0o600)
+        if os.geteuid() == 0:
+            shutil.chown(path, "postgres", "postgres")
 
     def run(self, program: str, *words: str | Path) -> str:
         """What a program of PostgreSQL prints."""
@@ -224,7 +236,7 @@ def postgres(
     need_postgres()
     if under is None and os.access(MEMORY, os.W_OK):
         under = MEMORY
-    folder = Path(tempfile.mkdtemp(prefix="bb-tests-pg-", dir=under))
+    folder = Path(tempfile.mkdtemp(prefix="bb-engine-", dir=under))
     cluster = Postgres(folder, settings, hba)
     try:
         cluster.make()

@@ -26,7 +26,7 @@ class Nats:
 
     def __init__(self, folder: Path, sync: str = "always", more: str = "", data: Path | None = None) -> None:
         self.folder, self.data, self.sync, self.more = folder, data or folder / "data", sync, more
-        self.port, self.monitor_port = free_port(), free_port()
+        self.port, self.monitor_port, self.max_file = free_port(), free_port(), "8GB"
         self._server: subprocess.Popen[bytes] | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
 
@@ -67,9 +67,9 @@ class Nats:
         assert self._server is not None
         self.more = more
         self._write_settings()
-        before = self.about("varz")["config_load_time"]
+        before = self.about("varz")["config_digest"]
         os.kill(self._server.pid, signal.SIGHUP)
-        until(lambda: self.about("varz")["config_load_time"] != before, "the new configuration")
+        until(lambda: self.about("varz")["config_digest"] != before, "the new configuration")
 
     def freeze(self) -> None:
         """Let the server stand still: it takes connections, and answers nothing."""
@@ -110,7 +110,8 @@ class Nats:
             f'server_name: "{self.folder.name}"\nmax_payload: 2MB\n'
             f'listen: "127.0.0.1:{self.port}"\n'
             f'http: "127.0.0.1:{self.monitor_port}"\n'
-            f'jetstream: {{store_dir: "{self.data}", sync_interval: {self.sync}, max_file: 8GB}}\n{self.more}\n'
+            f'jetstream: {{store_dir: "{self.data}", sync_interval: {self.sync}, max_file: {self.max_file}}}\n'
+            f"{self.more}\n"
         )
 
     def _answers(self) -> bool:
@@ -138,7 +139,7 @@ def nats(sync: str = "always", more: str = "", under: Path | None = None) -> Ite
     """A new server that runs, in memory, or in a folder UNDER another one."""
     if under is None and os.access(MEMORY, os.W_OK):
         under = MEMORY
-    folder = Path(tempfile.mkdtemp(prefix="bb-tests-nats-", dir=under))
+    folder = Path(tempfile.mkdtemp(prefix="bb-engine-", dir=under))
     server = Nats(folder, sync, more)
     try:
         server.start_again()

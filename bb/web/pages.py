@@ -250,6 +250,7 @@ def _ledger(desk: Desk, asked: Query) -> dict[str, Any]:
         "state": state,
         "writers": len(state["writers"]) + state.get("left_out", {}).get("writers", 0),
         "signing": answer(desk, "ledger.signing"),
+        "fleet": answer(desk, "fleet.status"),
         "more": min(count + ROWS, MOST) if len(events) == count < MOST else None,
         "older": events[0]["ts"] if len(events) == count else None,
     }

@@ -17,7 +17,6 @@ from tests.engines import Postgres, Proxy
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / ".venv" / "bin" / "python"
 BB = ROOT / ".venv" / "bin" / "bb"
-DATABASE = "fleet"
 
 
 class Machine:
@@ -59,8 +58,8 @@ class Machine:
 class Scene:
     """The whole fleet. The odd machines connect through a proxy that can be cut."""
 
-    def __init__(self, folder: Path, server: Postgres) -> None:
-        self.folder, self.server = folder, server
+    def __init__(self, folder: Path, server: Postgres, database: str = "fleet") -> None:
+        self.folder, self.server, self.database = folder, server, database
         self.hub = folder / "hub.git"
         self.proxy = Proxy(("127.0.0.1", server.port))
         self.machines: list[Machine] = []
@@ -68,11 +67,11 @@ class Scene:
 
     def address(self, role: str, port: int | None) -> str:
         """What a machine connects to, as its own role."""
-        return f"host=127.0.0.1 port={port or self.server.port} dbname={DATABASE} user={role}"
+        return f"host=127.0.0.1 port={port or self.server.port} dbname={self.database} user={role}"
 
     def begin(self) -> None:
         """Make the hub, the database, and the first machine, which begins the fleet."""
-        self.server.sql(f"create database {DATABASE}")
+        self.server.sql(f"create database {self.database}")
         git(self.folder, "init", "--quiet", "--bare", "--initial-branch=main", str(self.hub))
         first = Machine(self, 0, None)
         git(self.folder, "clone", "--quiet", str(self.hub), str(first.clone))

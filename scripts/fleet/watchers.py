@@ -8,7 +8,7 @@ import time
 
 from bb.coordination.facts import Released
 from bb.kernel import ids
-from bb.ledger.fleet import asking
+from bb.ledger.fleet import waking
 from scripts.fleet import load
 from scripts.fleet.scene import Machine
 
@@ -24,7 +24,7 @@ def times(machines: list[Machine], messages: int, seconds: float = 15) -> list[f
         began = time.monotonic()
         sender = senders[n % len(senders)]
         [event] = sender.record([Released("a0-0", ids.event_id(sender.store.writer or "", 1))])
-        asking.wake(sender.store.path)
+        waking.wake(sender.store.path, ".", {"BB_SYNC": "off"})
         writer = ids.split_event_id(event)[0]
         others = [machine for machine in machines if machine.store != sender.store.path]
         came += _arrivals(others, writer, event.encode(), began)
@@ -34,7 +34,7 @@ def times(machines: list[Machine], messages: int, seconds: float = 15) -> list[f
 
 def _arrivals(machines: list[Machine], writer: str, event: bytes, began: float) -> list[float]:
     missing = {machine.name: os.path.join(machine.store, "received", writer) for machine in machines}
-    came = []
+    came: list[float] = []
     while missing:
         now = time.monotonic()
         if now - began > LATEST:

@@ -1,7 +1,7 @@
 """A process that appends rows to an engine's log, and says what became of each. Started by the contract suite.
 
-It says `ready`, and begins when it gets a line. After an answer that it did not get, it sends the same lines again until
-it knows. Its rows have one to three lines.
+It says `ready`, and begins when it gets a line. When an answer is lost, it sends the same lines again until it knows
+their place. Its rows have one to three lines.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bb.ledger.carrier.door import Row, first_digest, next_digest
-from tests import engines
+from tests import engines, nats_servers
 from tests.support import ROOT, environment
 
 if TYPE_CHECKING:
@@ -86,6 +86,60 @@ class PostgresEngine:
         self.server.start_again()
 
 
+OPEN_USER = "open"  # may append for every machine
+NO_MACHINES = f"authorization: {{users: [{{user: {OPEN_USER}, password: {OPEN_USER}}}]}}\nno_auth_user: {OPEN_USER}\n"
+
+
+class NatsEngine:
+    kind = "nats"
+
+    def __init__(self, server: nats_servers.Nats) -> None:
+        self.server = server
+
+    def address(self, *, through: engines.Proxy | None = None) -> str:
+        return self.server.address(through.port if through else None)
+
+    def carrier(
+        self, address: str = "", repo: str = REPO, incarnation: str = INCARNATION, patience: float | None = None
+    ) -> Carrier:
+        from bb.ledger.carrier.nats import PATIENCE, NatsCarrier
+
+        return NatsCarrier(address or self.address(), repo, incarnation, patience or PATIENCE)
+
+    def keeper(self) -> Keeper:
+        from bb.ledger.carrier.nats import NatsKeeper
+
+        return NatsKeeper(self.address())
+
+    def machine(self, name: str) -> str:
+        """What `enroll` says goes into the server's configuration, with the public half of a new key."""
+        import nkeys
+        from nacl.signing import SigningKey
+
+        seed = nkeys.encode_seed(bytes(SigningKey.generate()), nkeys.PREFIX_BYTE_USER)
+        file = self.server.folder / f"{name}.nk"
+        file.write_bytes(seed)
+        with contextlib.closing(self.keeper()) as keeper:
+            block = "\n".join(keeper.enroll(name)).replace("U…", nkeys.from_seed(bytearray(seed)).public_key.decode())
+        self.server.reload(self.server.more.replace("users: [", f"users: [\n{block}\n"))
+        return f"{self.address()}&nkey={file}"
+
+    def proxy(self) -> engines.Proxy:
+        return engines.Proxy(("127.0.0.1", self.server.port))
+
+    def kill_hard(self) -> None:
+        self.server.kill_hard()
+
+    def start_again(self) -> None:
+        self.server.start_again()
+
+
+@contextlib.contextmanager
+def _own_nats() -> Iterator[Engine]:
+    with nats_servers.nats(more=NO_MACHINES) as server:
+        yield NatsEngine(server)
+
+
 @contextlib.contextmanager
 def _shared_postgres() -> Iterator[Engine]:
     yield PostgresEngine(engines.shared_postgres())
@@ -97,8 +151,8 @@ def _own_postgres() -> Iterator[Engine]:
         yield PostgresEngine(server)
 
 
-SHARED = {"postgres": _shared_postgres}  # the server of this process's tests; nobody may stop it
-OWN = {"postgres": _own_postgres}  # a server of the test's own
+SHARED = {"postgres": _shared_postgres, "nats": _own_nats}  # the server of this process's tests; nobody may stop it
+OWN = {"postgres": _own_postgres, "nats": _own_nats}  # a server of the test's own
 
 
 def begun(engine: Engine, heads: dict[str, int] | None = None, **names: str) -> Engine:
@@ -133,6 +187,18 @@ def lines_of(rows: Sequence[Row], writer: str) -> list[bytes]:
             lines += row.octets.splitlines()
             before = row.last
     return lines
+
+
+def must_have(rows: Sequence[Row], said: dict[str, list[dict[str, int]]], number: int) -> None:
+    """ROWS must have what each writer was told, once, where it was told. Each has appended a NUMBER of batches."""
+    at = {row.place: row for row in rows}
+    for writer, results in said.items():
+        assert len(results) == number
+        assert len(lines_of(rows, writer)) == sum(each["lines"] for each in results), "each line once"
+        for each in results:
+            row = at[each["place"]]
+            assert row.writer == writer
+            assert row.first <= each["first"] + each["lines"] - 1 <= row.last
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bb.kernel.errors import Refusal
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import Machine
 from tests import engines
@@ -210,13 +211,11 @@ def test_any_batches_are_taken_as_the_rule_says(kind: str) -> None:
                 known: list[bytes] = []
                 place_of: list[int] = []
                 for first, lines in batches:
-                    expected = by_the_rule(known, first, lines)
-                    try:
-                        place = carrier.append(ADA, first, lines)
-                    except (door.Gap.error, door.Forked.error) as refusal:
-                        assert refusal.code == expected
+                    if (expected := refusal_of(known, first, lines)) is not None:
+                        with pytest.raises(expected.error):
+                            carrier.append(ADA, first, lines)
                         continue
-                    assert expected is None
+                    place = carrier.append(ADA, first, lines)
                     place_of += [place] * (first - 1 + len(lines) - len(known))
                     known[first - 1 :] = [*lines, *known[first - 1 + len(lines) :]]
                     assert place == place_of[first - 2 + len(lines)]
@@ -226,12 +225,12 @@ def test_any_batches_are_taken_as_the_rule_says(kind: str) -> None:
         tries()
 
 
-def by_the_rule(known: list[bytes], first: int, lines: list[bytes]) -> str | None:
+def refusal_of(known: list[bytes], first: int, lines: list[bytes]) -> Refusal | None:
     """The refusal of a batch after the lines that are KNOWN; None if it is taken."""
     if first > len(known) + 1:
-        return door.Gap.code
+        return door.Gap
     both = known[first - 1 : first - 1 + len(lines)]
-    return None if lines[: len(both)] == both else door.Forked.code
+    return None if lines[: len(both)] == both else door.Forked
 
 
 def test_the_published_lines_of_a_writer_count(engine: Engine) -> None:
@@ -264,8 +263,8 @@ def test_an_answer_has_a_few_mib_at_most(carrier: Carrier) -> None:
 
     first = carrier.read(FIRST - 1)
 
-    assert 1 <= len(first) < 6
-    assert len(everything(carrier)) == 6
+    assert 1 <= sum(row.octets.count(b"\n") for row in first) < 12
+    assert [len(line) for line in lines_of(everything(carrier), ADA)] == [1_000_000] * 12, "in 6 rows, or 12"
 
 
 def test_a_reader_is_woken(carrier: Carrier, other: Carrier) -> None:
@@ -365,7 +364,8 @@ def test_several_repositories_have_logs_of_their_own(engine: Engine, carrier: Ca
     with contextlib.closing(engine.keeper()) as keeper:
         assert [log.repo for log in keeper.logs()] == sorted(["another", REPO])
         (log,) = keeper.logs(REPO)
-        assert (log.first, log.head.place, log.rows, log.octets, log.writers) == (FIRST, FIRST, 1, 2, 1)
+        assert (log.first, log.head.place, log.rows, log.writers) == (FIRST, FIRST, 1, 1)
+        assert log.octets >= 2, "some engines count what they add to the lines"
 
 
 def test_beginning_again_is_harmless_and_a_used_log_stays(engine: Engine, carrier: Carrier) -> None:
@@ -442,12 +442,4 @@ def test_acknowledged_lines_outlive_kills_of_the_server(own_engine: Engine) -> N
             said[each.writer] += each.results()
 
     with contextlib.closing(own_engine.carrier()) as carrier:
-        rows = everything(carrier)
-    at = {row.place: row for row in rows}
-    for writer, results in said.items():
-        assert len(results) == 60
-        assert len(lines_of(rows, writer)) == sum(each["lines"] for each in results), "each line once"
-        for each in results:
-            row = at[each["place"]]
-            assert row.writer == writer
-            assert row.first <= each["first"] + each["lines"] - 1 <= row.last
+        carriers.must_have(everything(carrier), said, 60)

@@ -136,7 +136,7 @@ class Machine:
         self.fold = RowFold(
             Base(disk.incarnation, disk.place, disk.digest, known), lambda writer: links.get(writer, START)
         )
-        self.fold._every = self.rules.reader(known, disk.incarnation)  # noqa: SLF001  (a broken world has another one)
+        self.fold._every = self.rules.reader(known, disk.incarnation)
         self.open = {name: grant for name, grant in known.grants.items() if grant.ended is None}
         self.verdicts = Verdicts(disk.incarnation, self._results, self._fact_on)
         self.outbox = Outbox(lambda event: self.verdicts.of(event, self.disk.place, self.fold.grant(event)))
@@ -351,7 +351,7 @@ class Machine:
         self.fold.place, digest = row.place - 1, row.digest
         self.fold.digest = digest
         said = self.model.read(row, self.disk.links)
-        changes = self.fold._every.row(row.place, said.facts, said.recorders)  # noqa: SLF001
+        changes = self.fold._every.row(row.place, said.facts, said.recorders)
         self.fold.changed.add(changes)
         self.fold.place = row.place
         return FoldedRow(row, "", changes)

@@ -18,7 +18,7 @@ from bb.cli.programs import daemon_log, extras
 from bb.coordination.agents import callers
 from bb.kernel.errors import BbError, Busy, Refused
 from bb.ledger.files import disk
-from bb.ledger.fleet import settings
+from bb.ledger.fleet import asking, settings
 from bb.ledger.git import place as places
 from bb.ledger.git.program import SCRUBBED
 from bb.ledger.local import descriptor
@@ -28,6 +28,7 @@ from bb.start import ALONE
 from bb.wire import client
 
 TO_START, TO_STOP, TO_PING = 10.0, 20.0, 2.0  # seconds
+TO_CONNECT = 8.0  # seconds for the first connection to the engine of a fleet
 PAUSE = 0.01
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
 METRICS = "BB_DAEMON_METRICS"  # the port of /metrics on the loopback interface
@@ -64,9 +65,11 @@ def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
     daemon runs its relay, or why it does not."""
     try:
         cwd = os.getcwd()
-        if not settings.is_joined(places.find(cwd, env).store):
+        store = places.find(cwd, env).store
+        if not settings.is_joined(store):
             return {}
-        return {"fleet": client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)}
+        answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
+        return {"fleet": answer | {"engine": _state_of_engine(store)}}
     except (places.NotARepository.error, FileNotFoundError):
         return {}
     except BbError as refusal:
@@ -74,12 +77,24 @@ def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
         return {"fleet": {"attended": False, "refused": refused}}
 
 
+def _state_of_engine(store: str) -> str:
+    """How the relay finds its engine, once it has tried to connect: a command that follows is not refused only because
+    the first connection takes a second."""
+    deadline = time.monotonic() + TO_CONNECT
+    while True:
+        status = asking.ask(store, {"ask": "status"}, TO_PING)
+        if status.get("state") != "away" or status.get("refusal") or time.monotonic() > deadline:
+            return str(status.get("state"))
+        time.sleep(5 * PAUSE)
+
+
 def _start(env: Mapping[str, str], idle: int | None, *, anonymous: bool, metrics: int | None) -> dict[str, Any]:
     home = knowns.home(env)
     if reply := _ping(home):
-        if metrics is not None and reply.get("metrics") is None:
+        if metrics not in (None, reply.get("metrics")):
+            at = f"with metrics at port {reply['metrics']}" if reply.get("metrics") else "without metrics"
             raise descriptor.AlreadyRunning(
-                "a daemon is already running for this home directory, without metrics",
+                f"a daemon is already running for this home directory, {at}",
                 hint="run `bb daemon stop`, then start it with --metrics; it then restarts its actors and relays",
                 home=home,
             )

@@ -299,7 +299,24 @@ WHERE = (("listens at", "endpoint"), ("home", "home"), ("log", "log"))
 
 def daemon_started(found: Foreign) -> list[str]:
     before = "" if found["started"] else "Already running. "
-    return [before + _running(found), *_where(found), *_warning(found)]
+    return [before + _running(found), *_where(found), *_fleet(found), *_warning(found)]
+
+
+def _fleet(found: Foreign) -> list[str]:
+    """The relay of the clone, if it has joined a fleet, and the address of the metrics."""
+    lines = [f"  {'metrics':<{LABEL}}http://127.0.0.1:{found['metrics']}/metrics"] if found.get("metrics") else []
+    if not (about := found.get("fleet")):
+        return lines
+    if refused := about.get("refused"):
+        lines.append(f"The relay of this clone does not run: {sentence(refused['message'])}")
+        return lines + ([f"-> {sentence(refused['hint'])}"] if refused.get("hint") else [])
+    where = "in another process" if about["elsewhere"] else "in this daemon"
+    states = {
+        "connected": "connected to the engine",
+        "away": "the engine does not answer yet",
+        "stopped": "it gives no verdicts: `bb fleet status` says why",
+    }
+    return [*lines, f"The relay of this clone runs {where}: {states.get(str(about['engine']), about['engine'])}"]
 
 
 def _warning(found: Foreign) -> list[str]:

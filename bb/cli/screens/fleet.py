@@ -120,7 +120,8 @@ def _progress(found: Foreign) -> str:
     """How far this clone has read, sent and archived."""
     parts = []
     if not found["head"].is_none:
-        parts.append(f"the engine is at {found['head']}")
+        told = "has told of" if found["state"] == "stopped" else "is at"
+        parts.append(f"the engine {told} {found['head']}")
     if not found["place"].is_none:
         parts.append(f"this clone has read up to {found['place']}")
     if found["lag"]:
@@ -161,7 +162,8 @@ def _machines(found: Foreign) -> Iterator[str]:
         state = "alive" if machine["is_alive"] else "silent"
         lag = f", {counted(int(machine['lag']), 'row')} behind" if machine["lag"] else ""
         agents = counted(int(machine["agents"]), "agent")
-        yield f"  {machine['name']}: {state}, last beat {machine['age_seconds']} s ago, {agents}{lag}"
+        about = f"last beat {machine['age_seconds']} s ago, {agents}{lag}"
+        yield f"  {machine['name']} ({machine['writer']}): {state}, {about}"
     if len(machines) > MOST_SHOWN:
         yield f"  and {len(machines) - MOST_SHOWN} more: bb fleet status --json"
 
@@ -180,8 +182,9 @@ def enrolled(found: Foreign) -> Iterator[str]:
             yield "The writer will be bound to the next role that uses it"
         yield from map(sentence, found["on_machine"])
         return
+    end = ";" if found["engine"]["carrier"] == "postgres" else ""
     for statement in found["statements"]:
-        yield from page(f"{sentence(statement)};")
+        yield from (f"{line}{end}" for line in page(statement))
     for step in found["on_machine"]:
         yield f"-- {sentence(step)}"
 
@@ -189,7 +192,10 @@ def enrolled(found: Foreign) -> Iterator[str]:
 def pruned(found: Foreign) -> Iterator[str]:
     """The rows that were removed from the engine, or would be."""
     word = "would be removed" if found["dry_run"].is_true else "removed"
-    yield f"{counted(int(found['rows']), 'row')} {word}, up to place {found['upto']}; the archive has them"
+    if found["rows"]:
+        yield f"{counted(int(found['rows']), 'row')} {word}, up to place {found['upto']}; the archive has them"
+    else:
+        yield "No row can be removed now: all that are left are not archived, or not read by every machine"
     if found["upto"] != found["archived"] and found["slowest"]:
         yield f"The archive is at {found['archived']}; {found['slowest']} has not read further than {found['upto']}"
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from bb.kernel.foreign import Foreign
+from bb.kernel.foreign import Foreign, sentence
 
+STATES = {
+    "not_joined": "this clone has not joined it",
+    "no_relay": "no relay of this clone runs",
+    "away": "the engine cannot be reached",
+    "stopped": "global reservations are refused",
+}
 OLD = 15  # seconds, as in `ops/desk/fleet_age.py`
 
 
@@ -12,7 +18,9 @@ def sentences(found: Foreign) -> list[str]:
     about = found.get("fleet")
     if not about:
         return []
-    age = about["age_seconds"]
+    age = about.get("age_seconds")
+    if "age_seconds" not in about:
+        return []
     if age.is_none:
         return [
             "The engine of the fleet has not answered this clone yet, so reservations of other machines may be missing"
@@ -22,6 +30,19 @@ def sentences(found: Foreign) -> list[str]:
     return [
         f"The engine of the fleet last answered {_ago(float(str(age)))} ago; what others did since is not known here"
     ]
+
+
+def line(about: Foreign) -> str:
+    """The state of a fleet on one line."""
+    state = str(about["state"])
+    if state == "connected":
+        parts = [f"{about['carrier']} at place {about['place']}"]
+        parts += [f"{int(about['lag']):,} rows behind"] if about["lag"] else []
+        parts += [f"{int(about['unsent']):,} lines unsent"] if about["unsent"] else []
+        machines = int(about["machines_alive"] or 0)
+        return f"Fleet: {', '.join(parts)}, {machines:,} {'machine' if machines == 1 else 'machines'} alive"
+    hint = f"; {sentence(about['hint'])}" if about["hint"] else ""
+    return f"Fleet: {STATES.get(state, state)}{hint}"
 
 
 def _ago(seconds: float) -> str:

@@ -44,6 +44,11 @@ def status(shown: Foreign) -> list[str]:
         sections.append(section("In line", [_in_line(each, now) for each in shown["waiting"]], "bb status | less"))
     if shown["sync"]:
         head.append(_synced(shown["sync"], now))
+    if shown.get("fleet"):
+        from bb.cli.screens import fleet_age  # noqa: PLC0415  (needed only in a fleet)
+
+        is_well = shown["fleet"]["state"] == "connected"
+        head.append(styling.coloured(fleet_age.line(shown["fleet"]), "dim" if is_well else "yellow"))
     head += [styling.coloured(line, "yellow") for line in styling.fleet_age(shown)]
     return styling.on_one_screen(head, sections)
 

@@ -68,9 +68,10 @@ def synced(found: Foreign) -> list[str]:
 
 def _with_engine(found: Foreign) -> list[str]:
     """A sync with the engine of a fleet."""
-    lines = [f"Sent to the engine: {_count(found['sent'])}", f"Received from the engine: {_count(found['came'])}"]
-    if found.get("imported"):
-        lines.append(f"This clone has read the engine's log up to place {found['imported']}")
+    sent = f", {_count(found['sent'])} of it just now" if found["sent"] else ""
+    lines = [f"Everything that was recorded here is on the engine{sent}"] if "sent" in found else []
+    if "came" in found:
+        lines.append(f"This clone has read the engine's log up to its last place, {found['imported']}")
     if found.get("archived"):
         lines.append(f"The git archive on {found['remote']} is complete up to place {found['archived']}")
     return lines

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from bb.cli.screens import styling
+from bb.cli.screens import fleet_age, styling
 from bb.cli.watch import rows
 from bb.cli.watch.filters import Shown
 from bb.cli.watch.model import AGENTS, ALL, HELD, PROBLEMS, TIMELINE, Chosen
@@ -45,6 +45,7 @@ class Framed(Record):
     is_damaged: bool
     is_narrowed: bool  # whether an option limits the screen to one agent or bead
     trouble: str | None = None  # why the picture is not up to date
+    fleet: Foreign = Foreign(None)  # its state; false if the ledger has none
 
 
 class Drawn(Record):
@@ -109,6 +110,9 @@ def _head(frame: Framed, chosen: Chosen, now: int, columns: int) -> str:
         parts.append(styling.coloured("filtered", "cyan"))
     if frame.sync:
         parts.append(styling.coloured(_synced(frame.sync, now), "dim"))
+    if frame.fleet:
+        is_well = frame.fleet["state"] == "connected"
+        parts.append(styling.coloured(fleet_age.line(frame.fleet), "dim" if is_well else "yellow"))
     return "  ".join(parts)
 
 

@@ -89,8 +89,8 @@ class Watcher:
         if self._narrowed_by != self._chosen.filter:
             self._narrow()
         status = self._picture.status
-        title, sync = Foreign(status["repository"]), Foreign(status["sync"])
-        frame = Framed(title, sync, status["is_damaged"], any(self._whose), self._trouble)
+        title, sync, fleet = Foreign(status["repository"]), Foreign(status["sync"]), Foreign(status.get("fleet"))
+        frame = Framed(title, sync, status["is_damaged"], any(self._whose), self._trouble, fleet)
         drawn = self._layout.drawn(self._shown, frame, self._chosen, *screen.size(), now)
         screen.draw(drawn.lines)
         self._page, self._drawn_at = drawn.page, now // clock.SECOND

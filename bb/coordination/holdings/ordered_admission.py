@@ -75,8 +75,8 @@ NOTHING = Changes()
 class OrderedAdmission:
     """The state of admission, moved forward row by row. It may begin with the state KNOWN at any place.
 
-    Only the open grants, and what changed since then, are in memory. The rest is looked up in KNOWN, whose mappings may
-    be in a file. When that file has all changes too, `saved` says so.
+    Only the open grants, the names, and what changed since then are in memory. The rest is looked up in KNOWN, whose
+    mappings may be in a file. When that file has all changes too, `saved` says so.
     """
 
     def __init__(self, known: Admitted, incarnation: str) -> None:
@@ -86,36 +86,39 @@ class OrderedAdmission:
         self._place = 0
         self._grants: dict[str, Grant] = {}
         self._generations: dict[str, int] = {}
-        self._names: dict[str, Sequence[str]] = {}
+        self._names = dict(known.names.items())
+        self._new_names: dict[str, Sequence[str]] = {}
 
     @property
     def admitted(self) -> Admitted:
         """The state after the last row. This copies all of it, so ask for it once, after many rows."""
-        names = {**self._known.names, **self._names}
+        known = self._known  # a mapping in a file gives all its items at once
         return Admitted(
-            {**self._known.grants, **self._grants},
-            {**self._known.generations, **self._generations},
-            {name: events for name, events in names.items() if events},
+            dict(known.grants.items()) | self._grants,
+            dict(known.generations.items()) | self._generations,
+            {name: events for name, events in self._names.items() if events},
         )
 
     @property
     def changes(self) -> Changes:
         """All changes since the beginning, or since the last `saved`, without refusals."""
-        return Changes(self._grants, self._generations, self._names)
+        return Changes(self._grants, self._generations, self._new_names)
 
     def saved(self, known: Admitted) -> None:
         """From now on, KNOWN has all `changes` so far."""
-        self._known, self._grants, self._generations, self._names = known, {}, {}, {}
+        self._known, self._grants, self._generations, self._new_names = known, {}, {}, {}
 
     def grant(self, name: str) -> Grant | None:
         """The grant of one reservation, open or ended."""
-        return self._grants.get(name) or self._open.get(name) or self._known.grants.get(name)
+        return self._open.get(name) or self._grants.get(name) or self._known.grants.get(name)
 
     def row(self, place: int, facts: Facts, recorders: Iterable[str]) -> Changes:
         """The changes by the next row, which has this PLACE. FACTS are those of its lines about reservations and names,
         each with its event id, in the order of the lines. RECORDERS are the agents that recorded any line of it."""
         if place <= self._place:
             raise ValueError(f"place {place} does not follow place {self._place}")
+        # A look-up in a file may fail, so each is done before anything changes.
+        repeated = {event for event, fact in facts if isinstance(fact, Reserved) and self._has_place(event)}
         self._place = place
         grants = self._seen(place, recorders)
         if not facts:
@@ -131,18 +134,18 @@ class OrderedAdmission:
         for event, fact in facts:
             if not isinstance(fact, Reserved):
                 continue
-            is_new = not self._has_place(event)
-            if is_new:
+            is_repeated = event in repeated or event in generations
+            if not is_repeated:
                 self._generations[event] = generations[event] = place
             if fact.is_global:
-                refusal = self._decide(place, event, fact, ends, grants) if is_new else Refusal(REPEATED)
+                refusal = Refusal(REPEATED) if is_repeated else self._decide(place, event, fact, ends, grants)
                 if refusal:
                     refusals.setdefault(event, refusal)
         return Changes(grants, generations, names, refusals)
 
     def _has_place(self, event: str) -> bool:
-        known = self._known
-        return event in self._generations or event in known.generations or event in known.grants
+        """Whether a reservation has had a place, as far as it matters: ended ones may have been forgotten."""
+        return event in self._generations or self._open.get(event) is not None or event in self._known.generations
 
     def _seen(self, place: int, recorders: Iterable[str]) -> dict[str, Grant]:
         """The open grants of the RECORDERS, with the place at which these were seen."""
@@ -158,13 +161,9 @@ class OrderedAdmission:
         """The registrations that FACTS change."""
         changed: dict[str, Sequence[str]] = {}
         for event, fact in admission.about_names(facts):
-            before = self._registrations(fact.agent)
-            self._names[fact.agent] = changed[fact.agent] = admission.registrations(before, event, fact)
+            after = admission.registrations(self._names.get(fact.agent, ()), event, fact)
+            self._names[fact.agent] = self._new_names[fact.agent] = changed[fact.agent] = after
         return changed
-
-    def _registrations(self, agent: str) -> Sequence[str]:
-        found = self._names.get(agent)
-        return self._known.names.get(agent, ()) if found is None else found
 
     def _end(self, name: str, place: int, changed: dict[str, Grant]) -> None:
         grant = self._open[name].replace(ended=place)
@@ -198,7 +197,7 @@ class OrderedAdmission:
             return Refusal(UNREADABLE)
         if (event, fact.agent) in ends or (event, ids.PERSON) in ends:
             return Refusal(GIVEN_BACK)
-        if admission.is_of_rival(self._registrations(fact.agent), event):
+        if admission.is_of_rival(self._names.get(fact.agent, ()), event):
             return Refusal(RIVAL)
         in_way = self._open.in_way(grant, scope)
         if not in_way:

@@ -11,11 +11,12 @@ from bb.daemon.fleet.follow_up import FollowUp
 from bb.daemon.fleet.question_socket import Answer, QuestionSocket
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
-from bb.kernel.errors import BbError, Busy, Refused
+from bb.kernel.errors import BbError, Busy
 from bb.ledger.files import disk
 from bb.ledger.files.lock import taken_for_good
 from bb.ledger.fleet import engines, relay, settings
 from bb.ledger.fleet.relay import Relay
+from bb.ledger.fleet.settings import EngineAddress, NotInFleet
 from bb.ledger.git.place import Place
 from bb.ledger.local import fleet_files
 from bb.ledger.published import pins
@@ -29,11 +30,6 @@ RelayElsewhere = Busy.declare(
     "RELAY_ELSEWHERE",
     "Another process runs the relay of this clone",
     hint="nothing needs to be done: that process answers the commands of this clone",
-)
-NotInFleet = Refused.declare(
-    "NOT_IN_FLEET",
-    "This clone has not joined a fleet",
-    hint="join it: `bb fleet join ENGINE`, with the address of the fleet's engine",
 )
 
 
@@ -49,6 +45,7 @@ class CloneRelay:
         if lock is None:
             raise RelayElsewhere()
         self._lock = lock
+        self._engine: EngineAddress | None = None  # the one that the relay connects to
         self._is_stopping = False
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
@@ -78,6 +75,10 @@ class CloneRelay:
         except Exception as error:  # a bug must not leave the command without an answer
             answered(relay.refused(self._log.bug(f"the relay, asked {question['ask'][:40]}", error)))
 
+    def status(self, answer: Answer) -> None:
+        """What the relay says of itself. This is no question of a command, so it is not counted."""
+        self._relay.ask({"ask": "status"}, answer)
+
     def wake(self) -> None:
         """Something was recorded in this process: send it at once."""
         self._relay.ask({"ask": "wake"}, lambda _: None)
@@ -94,6 +95,14 @@ class CloneRelay:
     def is_wanted(self) -> bool:
         """Whether the clone is still there and still has an engine."""
         return settings.is_joined(self.place.store)
+
+    def reconnect_if_moved(self) -> None:
+        """Connect again, if the clone has another engine by now (`bb fleet join`, `bb fleet begin --again`)."""
+        engine = settings.read(self.place.store)
+        if engine is not None and engine != self._engine:
+            self._engine = engine
+            self._say(f"connects to {engine.carrier} at another address")
+            self._relay.stop()  # it begins again as after a failure
 
     def stop(self) -> None:
         """Stop listening, and end the relay soon. It answers the questions that wait."""
@@ -117,6 +126,7 @@ class CloneRelay:
     # -- the thread
 
     def _begin(self) -> None:
+        self._engine = settings.read(self.place.store)
         self._relay = Relay(self.place, self._env, self._open_carrier, self._say, self._heard)
         self._thread = threading.Thread(target=self._run, name="bb-relay", daemon=True)
         self._thread.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Mapping
 
 from bb.daemon.loop.log import Log
@@ -17,6 +18,8 @@ from bb.ops.desk.desk import Desk
 from bb.ops.ledger import applying
 
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
+SHARE = 100  # applying may take one hundredth of a processor: where lines come all the time, it is done less often
+LONGEST = 30.0  # seconds until it is done at the latest
 
 
 class FollowUp:
@@ -26,6 +29,7 @@ class FollowUp:
         self._place, self._loop, self._env, self._log = place, loop, env, log
         self._applied: object = None  # the state of the files when everything was last applied
         self._is_working = False
+        self._not_before = 0.0
         self._timer = loop.later(0, self._look)
 
     def close(self) -> None:
@@ -33,7 +37,9 @@ class FollowUp:
 
     def _look(self) -> None:
         self._timer = self._loop.later(GLANCE, self._look)
-        if not self._is_working and (state := self._state()) != self._applied:
+        if self._is_working or time.monotonic() < self._not_before:
+            return
+        if (state := self._state()) != self._applied:
             self._is_working, self._applied = True, state
             threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
 
@@ -46,6 +52,7 @@ class FollowUp:
         return received.mark_of(self._place.store), (found.st_ino, found.st_mtime_ns)
 
     def _work(self) -> None:
+        began = time.thread_time()
         desk = Desk(self._place.work_tree or self._place.common, self._env)
         try:
             desk.switch_to(desk.cwd, self._place)
@@ -57,4 +64,5 @@ class FollowUp:
             self._log.bug(f"applying lines of the fleet in {self._place.title}", error)
         finally:
             desk.close()
+            self._not_before = time.monotonic() + min(SHARE * (time.thread_time() - began), LONGEST)
             self._is_working = False

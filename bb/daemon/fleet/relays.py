@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 from bb.daemon.fleet import clone_relay, remembered_clones
-from bb.daemon.fleet.clone_relay import CloneRelay, NotInFleet, RelayElsewhere
+from bb.daemon.fleet.clone_relay import CloneRelay, RelayElsewhere
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
 from bb.kernel.errors import BbError
 from bb.ledger.files.lock import is_held
+from bb.ledger.fleet.settings import NotInFleet
 from bb.ledger.git import ownership
 from bb.ledger.git.place import Place
 from bb.ledger.local import fleet_files
@@ -55,6 +56,8 @@ class Relays:
             except RelayElsewhere.error:
                 return {"attended": True, "started": False, "elsewhere": True, "store": place.store}
             self._remember({**self._places, place.store: place})
+        else:
+            self._relays[place.store].reconnect_if_moved()
         return {"attended": True, "started": is_started, "elsewhere": False, "store": place.store}
 
     @property
@@ -100,7 +103,9 @@ class Relays:
                 self._log.info(f"{place.title} has left its fleet")
                 running.stop()
                 self._ending.append(self._relays.pop(store))
-            if not running:
+            elif running:
+                running.reconnect_if_moved()
+            else:
                 self._resume(place)
         self._loop.later(LOOK_AGAIN, self._look)
 

@@ -13,8 +13,8 @@ from bb.kernel import clock, ids
 from bb.kernel.errors import BbError
 from bb.kernel.escaping import harmless
 from bb.kernel.plurals import counted
-from bb.kernel.record import Record
-from bb.ledger.care import audit, repair, restore
+from bb.ledger.care import audit, fleet_checks, repair, restore
+from bb.ledger.care.finding import BROKEN, GOOD, ODD, Finding
 from bb.ledger.files import disk, file_systems, launchers
 from bb.ledger.git import git, ownership, sharing
 from bb.ledger.git import place as places
@@ -28,7 +28,6 @@ from bb.ledger.records import policy, set_aside, signature_status
 from bb.ledger.records.store import Store
 from bb.ledger.travel import quarantine_record
 
-GOOD, ODD, BROKEN = "good", "odd", "broken"
 OLDEST_PYTHON = (3, 11)
 OLDEST_GIT = (2, 30)
 MOST_NAMED = 5  # unreadable lines in a finding
@@ -36,15 +35,6 @@ MOST_JOURNALS = 50  # with more, those of other clones that are intact are one f
 # Refusals of a sync that do not go away by themselves.
 REWRITTEN = ("LEDGER_REWRITTEN", "NOT_A_LEDGER", "ANOTHER_LEDGER", "NOT_OUR_LEDGER", "LEDGER_TOO_LARGE")
 UNREADABLE = "bb ledger verify --json"
-
-
-class Finding(Record):
-    """The result of one check."""
-
-    name: str
-    state: str
-    text: str
-    mend: str | None = None
 
 
 def check(cwd: str, env: Mapping[str, str], now: int | None, progress: Progress | None = None) -> list[Finding]:
@@ -205,6 +195,8 @@ def _store(
         yield from _put_aside(store)
         yield from _quarantined(store)
         yield from _last_sync(store)
+        if now is not None:
+            yield from fleet_checks.findings(store.place, now)
         yield from _signatures(store, now)
         if now is not None:
             yield _clock(store, now)

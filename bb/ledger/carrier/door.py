@@ -60,7 +60,8 @@ Denied = Forbidden.declare(
 AnotherEngine = Refused.declare(
     "ANOTHER_ENGINE",
     "The engine has another log than the one that this repository's fleet uses",
-    hint="global verdicts stop until the connection is right: `bb fleet status` shows both",
+    hint="global verdicts stop until the connection is right. If the fleet has moved to another engine: "
+    "`bb fleet join ENGINE`",
 )
 EngineRewound = Refused.declare(
     "ENGINE_REWOUND",
@@ -173,7 +174,7 @@ if TYPE_CHECKING:
         def append(self, writer: str, first: int, lines: Sequence[bytes]) -> int:
             """Append LINES of WRITER, without newlines, the first of which has the number FIRST. Returns the place
             once they are on the engine's disk. Lines that the engine has are not appended twice; if it has all of
-            them, this is the place of the row with the last one.
+            them, this is the place of the row with the last one. More lines than a row can have become several rows.
 
             Raises AppendUnknown, Gap (details: `next`, the number that the engine expects), Forked, Denied, FleetEnded
             or EngineUnreachable.

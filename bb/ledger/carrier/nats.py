@@ -50,9 +50,7 @@ class NatsCarrier:
         self._machines = Machines(self._connection, self._names)
         self._judged: dict[str, nats_durability.Durability] = {}  # by the id of the server that we are connected to
         self._seen = 0  # the last place that is known to be there
-        self._woken, self._waker = socket.socketpair()
-        self._woken.setblocking(False)
-        self._waker.setblocking(False)
+        self._woken, self._waker = _wakers()
 
     def head(self) -> Head:
         with self._at_work():
@@ -115,6 +113,7 @@ class NatsCarrier:
         if self._connection.is_open:
             with contextlib.suppress(Lost, EngineUnreachable.error):
                 self._machines.leave()
+        self._reader.disconnected()
         self._connection.close()
         self._woken.close()
         self._waker.close()
@@ -137,6 +136,8 @@ class NatsCarrier:
             raise
 
     def _connect(self) -> None:
+        if self._woken.fileno() < 0:  # it was closed
+            self._woken, self._waker = _wakers()
         self._connection.open()
         info = nats_log.info_of(self._connection, self._names)
         who: Any = self._connection.ask_json(WHO_AM_I) or {}
@@ -168,3 +169,11 @@ class NatsCarrier:
         with contextlib.suppress(BlockingIOError):
             while self._woken.recv(4096):
                 pass
+
+
+def _wakers() -> tuple[socket.socket, socket.socket]:
+    """A pair of sockets: what is sent to the second one wakes who waits for the first."""
+    pair = socket.socketpair()
+    for each in pair:
+        each.setblocking(False)
+    return pair

@@ -32,7 +32,7 @@ PATIENCE = 1.8  # seconds; a refusal within two is promised
 LEAST_LEVEL = 1  # of JetStream: since nats-server 2.11, which reads many messages with one request
 ROOM = 4096  # bytes that a message needs beside the lines
 STATUS = "Status"
-NOBODY, END = "503", "204"
+NOBODY, NOT_FOUND, END = "503", "404", "204"
 AT_ONCE = 64 << 20  # bytes of answers that wait to be read
 
 LEAST_PAYLOAD = (1 << 20) + ROOM  # a message must have room for the longest line of a ledger
@@ -144,9 +144,13 @@ class Connection:
         return json.loads(answer.data)
 
     def ask_many(self, subject: str, request: Any) -> list[Msg]:
-        """The messages that answer a request for several ones, without the last one, which ends them."""
+        """The messages that answer a request for several ones, without the last one, which ends them. Lost if the
+        server could not answer."""
         payload = json.dumps(request).encode()
         found: list[Msg] = self._run(self._ask(subject, payload, None, _is_end, self.patience), 600)
+        status = (found[-1].headers or {}).get(STATUS)
+        if status not in (END, NOT_FOUND):
+            raise Lost(f"the server answers a request for messages with status {status}")
         return found[:-1]
 
     def listen(self, subject: str) -> None:

@@ -1,31 +1,30 @@
 """Reads a repository's log on NATS: its terms, its checkpoint, and its rows in order.
 
-The reader remembers its place between two connections, and looks whether the log still has the message there that it
-has read. If not, it begins again at the checkpoint, so that its digests are those of the log that is there now.
+The reader remembers what it has read between two connections, and looks whether the log still has the message there
+that it has read last. If not, it begins again at the checkpoint, so that its digests are those of the log of now.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from datetime import datetime
 
-from bb.ledger.carrier.door import MOST_READ, AnotherEngine, EngineRewound, EngineUnreachable, Head, Pruned
+from bb.ledger.carrier.door import MOST_READ, VOID, AnotherEngine, EngineRewound, EngineUnreachable, Head, Pruned, Row
 from bb.ledger.carrier.nats_connection import STATUS
 from bb.ledger.carrier.nats_names import API, FIRST
 from bb.ledger.carrier.nats_rows import Checkpoint, Message, RowReader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from nats.aio.msg import Msg
 
-    from bb.ledger.carrier.door import Row
     from bb.ledger.carrier.nats_connection import Connection
     from bb.ledger.carrier.nats_names import Names
 
 MOST_BYTES = 4 << 20  # in one answer
-READ_AHEAD = 2000  # rows that `head` reads for their digest; beyond, the digest is left out
+DIGEST_BYTES = 32
 NOT_FOUND = 10059
 # Members of the stream's metadata.
 REPO, INCARNATION, BEGINS, PAGES, CLOSED = "bb_repo", "bb_incarnation", "bb_first", "bb_pages", "bb_closed"
@@ -97,57 +96,96 @@ def messages(connection: Connection, names: Names, request: dict[str, Any]) -> l
     return [message for message in found if STATUS not in (message.headers or {})]
 
 
+class Memory:
+    """What was read of a log: the state after its last row, the digest of every row, and which ones are void.
+
+    It outlives the connection, because a digest is computed from all rows before. A machine that is connected again
+    reads on, if the log still has the message of the last row.
+    """
+
+    def __init__(self, names: Names, start: Checkpoint, version: str) -> None:
+        self.version = version  # of the stream and of the checkpoint
+        self.rows = RowReader(names, start)
+        self.mark = ""  # the exact time of the last message
+        self._base = start.place
+        self._digests = bytearray()
+        self._void: set[int] = set()
+
+    def take(self, message: Msg) -> Row:
+        """The row of the next message."""
+        row = self.rows.take(message_of(message))
+        self._digests += bytes.fromhex(row.digest)
+        if not row.octets:
+            self._void.add(row.place)
+        self.mark = _mark(message)[1]
+        return row
+
+    def again(self, message: Msg) -> Row:
+        """The row of a message that was taken before."""
+        found = message_of(message)
+        at = (found.place - self._base - 1) * DIGEST_BYTES
+        digest = self._digests[at : at + DIGEST_BYTES].hex()
+        if found.place in self._void:
+            return Row(found.place, VOID, 0, b"", digest, found.at)
+        writer = found.subject.rpartition(".")[2]
+        return Row(found.place, writer, int(found.first), found.octets, digest, found.at)
+
+
+# What this process has read of logs whose connections have ended, by the log's names. A relay opens another carrier
+# after each lost connection, and would have to read the whole log again.
+_remembered: dict[Names, Memory] = {}
+
+
 class LogReader:
     """Reads rows in order."""
 
     def __init__(self, connection: Connection, names: Names) -> None:
         self._connection = connection
         self._names = names
-        self._pages = ""  # which checkpoint is loaded
         self.start = Checkpoint(0, "")
-        self.rows = RowReader(names, self.start)
-        self._mark = ""  # the exact time of the last message that was read
-        self._kept: deque[Row] = deque()  # the last rows, which were read for a digest only
+        self._memory = Memory(names, self.start, "")
+
+    @property
+    def rows(self) -> RowReader:
+        """The state after the last row that was read."""
+        return self._memory.rows
 
     def connected(self, info: Any) -> None:
         """Compare what was read with the log that INFO describes, which may have changed since the last connection."""
-        self._kept.clear()
+        kept = _remembered.pop(self._names, None)
+        if kept is not None and kept.rows.place > self.rows.place:
+            self._memory = kept
         self._load(info)
         if self.rows.place > self.start.place:
             found = self._fetch(self.rows.place, 1)
-            is_same = bool(found) and _mark(found[0]) == (self.rows.place, self._mark)
-            if not is_same:
+            if not found or _mark(found[0]) != (self.rows.place, self._memory.mark):
                 self._begin()
+
+    def disconnected(self) -> None:
+        """Let the next connection of this process go on here."""
+        if self._memory.version:
+            _remembered[self._names] = self._memory
 
     def read(self, since: int, most: int = MOST_READ) -> list[Row]:
         """The rows after place SINCE, at most MOST."""
         if since < self.start.place:
-            raise self._pruned(since)
-        while self._kept and self._kept[0].place <= since:
-            self._kept.popleft()
-        if since < self.rows.place:
-            if self._kept and self._kept[0].place == since + 1:
-                return [self._kept[at] for at in range(min(most, len(self._kept)))]
-            self._begin()
+            oldest = self.start.place + 1
+            message = f"place {since + 1} was pruned; the engine has the rows from place {oldest} on"
+            raise Pruned(message, oldest=oldest)
         while self.rows.place < since:
-            if not self._next(min(MOST_READ, since - self.rows.place)):
+            if not self._next(since + 1 - self.rows.place):
                 return []
-        if self.rows.place == since:
-            found = self._next(most)
-            if not found or found[0].place == since + 1:
-                return found
-        return self.read(since, most)  # the log was pruned meanwhile
+        found = self._fetch(since + 1, most)
+        if found and _mark(found[0])[0] != since + 1:
+            self._after_pruning(since + 1)
+            return self.read(since, most)
+        return self._in_order(found)
 
     def head(self, info: Any) -> Head:
-        """The head of the log; without a digest if it is far ahead of what was read."""
+        """The head of the log. Every row is read once for its digest."""
         last = info["state"]["last_seq"]
-        if last - self.rows.place > READ_AHEAD:
-            return head_of(info, self._names, "")
-        while self.rows.place < last:
-            rows = self._next(min(MOST_READ, last - self.rows.place))
-            if not rows:
-                break
-            self._kept += rows
+        while self.rows.place < last and self._next(last - self.rows.place):
+            pass
         return head_of(info, self._names, self.rows.digest if self.rows.place == last else "")
 
     def refresh(self) -> None:
@@ -161,54 +199,60 @@ class LogReader:
 
     def checkpoint_at(self, info: Any, place: int) -> Checkpoint:
         """The state after PLACE of a log that nothing was read of."""
-        self.connected(info)
+        self._load(info)
         while self.rows.place < place:
-            if not self._next(min(MOST_READ, place - self.rows.place)):
+            if not self._next(place - self.rows.place):
                 raise EngineRewound(f"the log ends at place {self.rows.place}, before place {place}")
         return self.rows.checkpoint()
 
     def _next(self, most: int) -> list[Row]:
         """Read on by at most MOST rows."""
-        found = self._fetch(self.rows.place + 1, most)
+        found = self._fetch(self.rows.place + 1, min(most, MOST_READ))
         if found and _mark(found[0])[0] != self.rows.place + 1:
-            self._after_pruning()
+            self._after_pruning(self.rows.place + 1)
             return self._next(most)
-        read = []
-        for message in map(message_of, found):
-            if message.place != self.rows.place + 1:
-                break  # a hole: the next call looks what it is
-            read.append(self.rows.take(message))
-        if read:
-            self._mark = _mark(found[len(read) - 1])[1]
+        return self._in_order(found)
+
+    def _in_order(self, found: Sequence[Msg]) -> list[Row]:
+        """The rows of messages that follow each other. A hole ends them: the next call looks what it is."""
+        read: list[Row] = []
+        for message in found:
+            place = _mark(message)[0]
+            if read and place != read[-1].place + 1:
+                break
+            if place <= self.rows.place:
+                read.append(self._memory.again(message))
+            elif place == self.rows.place + 1:
+                read.append(self._memory.take(message))
+            else:
+                break
         return read
 
     def _fetch(self, place: int, most: int) -> list[Msg]:
         return messages(self._connection, self._names, {"seq": place, "batch": most})
 
-    def _after_pruning(self) -> None:
-        """Begin again where the next row was pruned. EngineRewound if the server has lost it."""
-        missed = self.rows.place + 1
-        self._load(info_of(self._connection, self._names))
+    def _after_pruning(self, missed: int) -> None:
+        """Load the new beginning of the log, because the row at place MISSED is not there. EngineRewound if it was not
+        pruned, but lost."""
+        self.refresh()
         if self.start.place < missed:
             raise EngineRewound(f"the engine has lost the row at place {missed}")
 
     def _load(self, info: Any) -> None:
         """Load the checkpoint, if it is another one than the last time."""
-        pages = info["created"] + " " + info["config"]["metadata"][PAGES]
-        if pages == self._pages:
+        created, pages = info["created"], info["config"]["metadata"][PAGES]
+        version = f"{created} {pages}"
+        if version == self._memory.version and self.start.digest:
             return
-        is_first, is_further = not self._pages, self._pages[:20] == pages[:20]
-        self.start, self._pages = read_checkpoint(self._connection, self._names, info), pages
-        if is_first or not is_further or self.rows.place < self.start.place:
-            self._begin()
+        self.start = read_checkpoint(self._connection, self._names, info)
+        is_same_stream = self._memory.version.split(" ")[0] == created
+        if is_same_stream and self.rows.place >= self.start.place:
+            self._memory.version = version
+        else:
+            self._begin(version)
 
-    def _begin(self) -> None:
-        self.rows, self._mark = RowReader(self._names, self.start), ""
-        self._kept.clear()
-
-    def _pruned(self, since: int) -> Exception:
-        oldest = self.start.place + 1
-        return Pruned(f"place {since + 1} was pruned; the engine has the rows from place {oldest} on", oldest=oldest)
+    def _begin(self, version: str = "") -> None:
+        self._memory = Memory(self._names, self.start, version or self._memory.version)
 
 
 def _mark(message: Msg) -> tuple[int, str]:

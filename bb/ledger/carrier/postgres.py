@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 READING = 10.0  # seconds for the answer to a read, which may be a few MiB
 LARGEST = 4 << 20  # bytes of the lines of one row
 LOOK = 2.0  # seconds after which a reader looks by itself
-SOON = 0.025  # after it has read something. The server leaves out notifications that follow another one within 20 ms
+SOON = 0.06  # after it has read something: the server leaves out notifications within 50 ms of another one
 MUCH = 2 << 20  # bytes in an answer, after which there is probably more
 LONGEST_BEAT = 60_000  # bytes of the agents in a beat
 LOCK_CLASS = 0x62620000  # of the advisory lock of the machine that archives; the second number is the log
@@ -111,7 +111,7 @@ class PostgresCarrier:
             is_more = len(rows) >= most or sum(len(row.octets) for row in rows) > MUCH
             self._look = 0.0 if is_more else SOON
         else:
-            self._look = min(LOOK, 2 * self._look or LOOK)
+            self._look = min(LOOK, 4 * self._look or LOOK)
         return rows
 
     def wait(self, since: int, seconds: float, also: Sequence[int] = ()) -> bool:

@@ -184,9 +184,9 @@ begin
     -- A notification wakes every reader, which costs more than the append. Readers look again by themselves soon after
     -- they have read something, so those right after another one are left out.
     update bb.log t set place = append.place, digest = next_digest,
-        notified_at = case when now_ms - l.notified_at between 0 and 20 then l.notified_at else now_ms end
+        notified_at = case when now_ms - l.notified_at between 0 and 50 then l.notified_at else now_ms end
         where t.id = l.id;
-    if now_ms - l.notified_at not between 0 and 20 then
+    if now_ms - l.notified_at not between 0 and 50 then
         perform pg_notify('bb_' || l.id, place::text);
     end if;
 end $$;
@@ -219,10 +219,13 @@ begin
     if since >= l.place then
         return;
     end if;
-    select max(b.place) into upto from (
-        select r.place, sum(octet_length(r.octets)) over (order by r.place) as total, row_number() over (order by r.place) as n
-        from bb.row r where r.log = l.id and r.place > since and r.place <= since + least(greatest(most, 1), 5000)
-    ) b where b.total <= 4194304 or b.n = 1;
+    upto := least(l.place, since + least(greatest(most, 1), 5000));
+    if upto > since + 1 then
+        select max(b.place) into upto from (
+            select r.place, sum(octet_length(r.octets)) over (order by r.place) as total
+            from bb.row r where r.log = l.id and r.place > since and r.place <= upto
+        ) b where b.total <= 4194304 or b.place = since + 1;
+    end if;
     return query select r.place, r.writer, r.first, r.at, r.digest, r.octets
         from bb.row r where r.log = l.id and r.place > since and r.place <= upto order by r.place;
 end $$;

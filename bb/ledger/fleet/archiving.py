@@ -7,6 +7,7 @@ fail, lets others lead.
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from bb.ledger.fleet import aside
 from bb.ledger.published import pins
@@ -76,8 +77,8 @@ class Archiving:
         rows: list[Row] = []
         size = 0
         while len(rows) < MOST_ROWS and size < MOST_BYTES:
-            since = rows[-1].place if rows else self.known
-            found = [row for row in call(lambda since=since: carrier.read(since)) if row.place <= self._state.imported]
+            read = partial(carrier.read, rows[-1].place if rows else self.known)
+            found = [row for row in call(read) if row.place <= self._state.imported]
             if not found:
                 break
             rows += found

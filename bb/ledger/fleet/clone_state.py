@@ -24,7 +24,7 @@ from bb.ledger.fleet.row_fold import Base, RowFold
 from bb.ledger.fleet.verdicts import Verdicts
 from bb.ledger.index import counting
 from bb.ledger.journal import kinds, received, writers
-from bb.ledger.journal.journal import Journal, LedgerDamaged
+from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import START, Link
 from bb.ledger.published import fleet_results, pins
 from bb.ledger.published.fleet_terms import NoFleet
@@ -33,7 +33,7 @@ from bb.ledger.records.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -138,7 +138,7 @@ class CloneState:
 
     def _imported(self, saved: Saved, tip: Tip) -> int:
         """The place up to which every line is in the journals."""
-        lacking = receiving.lacking(self.path, self._file.heads())
+        lacking = receiving.lacking(self.path, self._file.links())
         return min(saved.imported, saved.place) if not lacking else min(saved.imported, tip.place)
 
     def _last_link(self, writer: str) -> Link:
@@ -193,13 +193,21 @@ class CloneState:
 
     def take(self, rows: Sequence[Row]) -> None:
         """Fold ROWS. Their lines are written into the journals by `write_lines`."""
+        try:
+            self._take(rows)
+        except sqlite3.DatabaseError as error:  # the fold looks up what is older than its memory
+            raise ResultsLost from error
+
+    def _take(self, rows: Sequence[Row]) -> None:
         fold, own = self.must_fold(), set(self.own_writers())
         for row in rows:
             folded = fold.take(row)
             if folded.flaw:
                 self._show_flaw(folded)
                 if row.writer in own:
-                    self.broken[row.writer] = f"the row at place {row.place} of this writer does not count: {folded.flaw}"
+                    self.broken[row.writer] = (
+                        f"the row at place {row.place} of this writer does not count: {folded.flaw}"
+                    )
                 continue
             self.received += row.writer not in own
             self._chains.setdefault(row.writer, []).append((row, folded.before, folded.after))
@@ -229,7 +237,9 @@ class CloneState:
     def waits(self) -> bool:
         """Whether lines wait to be written, or results to be saved."""
         fold = self.fold
-        return fold is not None and (bool(self._chains) or self.imported < fold.place or bool(fold.moved or fold.flawed))
+        return fold is not None and (
+            bool(self._chains) or self.imported < fold.place or bool(fold.moved or fold.flawed)
+        )
 
     def write_lines(self, patience: float) -> None:
         """Write the lines of the rows that were folded into the journals. LEDGER_BUSY if a sync holds them longer than
@@ -278,22 +288,25 @@ class CloneState:
         """Set the lines of WRITER aside that are not placed, and record them again under another writer. Returns the
         reason, for those who ask."""
         placed = self.must_fold().link(writer).n
-        journal = Journal(self.path, writer)
+        journal, journals = Journal(self.path, writer), os.path.join(self.path, writers.JOURNALS)
         if journal.tail().n > placed:
             set_aside.set_lines_aside(self.path, journal, placed + 1, is_fork=True, upto=placed)
-        else:
-            writers.retire(os.path.join(self.path, writers.JOURNALS), writer, "the engine has other lines of it", None)
+        elif not writers.is_retired(journals, writer):
+            writers.retire(journals, writer, "the engine has other lines of it", None)
         self.broken.pop(writer, None)
         self.store.reopen()
         return FORKED
+
+    def left(self) -> list[str]:
+        """The writers of ours whose lines were set aside since the last call, because rows have other ones."""
+        left, self._receiving.left = self._receiving.left, {}
+        own = self.own_writers()
+        return [writer for writer in left if writer in own]
 
     def record_again(self, now: int) -> None:
         """Record the events of our lines again that were set aside."""
         if set_aside.owed_files(self.path):
             set_aside.record_again(self.store, now)
-
-    def heads(self) -> Mapping[str, int]:
-        return self._file.heads()
 
     def close(self) -> None:
         self._file.close()

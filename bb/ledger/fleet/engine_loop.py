@@ -20,7 +20,7 @@ from bb.ledger.files.lock import LedgerBusy
 from bb.ledger.fleet import aside, machines
 from bb.ledger.fleet.archiving import Archiving
 from bb.ledger.fleet.aside import Aside
-from bb.ledger.fleet.clone_state import CloneState, LawBehind, ResultsLost
+from bb.ledger.fleet.clone_state import FORKED, CloneState, LawBehind, ResultsLost
 from bb.ledger.published.fleet_terms import NoFleet
 
 TYPE_CHECKING = False
@@ -75,10 +75,11 @@ class EngineLoop:
         self.head: Head | None = None  # at the last connect
         self.connected_at = 0  # this machine's time in milliseconds
         self.heard_at = 0
-        self.skew = 0  # milliseconds that the engine's clock is ahead of this machine's
+        self.skew: int | None = None  # milliseconds that the engine's clock is ahead of this machine's
         self.last_refusal: dict[str, object] | None = None
         self.connects = self.appends = self.reads = 0
         self._is_begun = False
+        self._has_recorded_again = False  # what an interrupted process owed
         self._catches_up_to = 0  # the engine's last place at the connect; nothing is sent before it is read
         self._may_be_rows = True
         self._must_read_all = False
@@ -139,6 +140,7 @@ class EngineLoop:
             self.carrier = self._open_carrier()
         head = self._call(self.carrier.head)
         self._compare(head)
+        self._compare_row(head)
         self._ask_health()
         self._log(f"connected to {self.carrier.kind}, at place {self._fold.place} of {head.place}")
         with self._shared.lock:
@@ -168,15 +170,19 @@ class EngineLoop:
         known = max(fold.place, self._outbox.acknowledged_place)
         if head.place < known:
             raise EngineRewound(f"the engine has rows up to place {head.place}, and it has told of place {known}")
-        digest = head.digest
-        if head.place > fold.place:
-            if fold.place < terms.first:
-                return  # the first row will show it
-            try:
-                digest = self._call(lambda: self._engine.read(fold.place - 1, 1))[0].digest
-            except door.Pruned.error:
-                return  # the next row will show it
-        if digest != fold.digest:
+        if head.place == fold.place and head.digest != fold.digest:
+            raise EngineRewound(f"the engine has another row at place {fold.place} than this clone has read")
+
+    def _compare_row(self, head: Head) -> None:
+        """Refuse an engine whose row at the place that this clone has read last is another one."""
+        terms, fold = self.state.terms, self._fold
+        if terms is None or head.place == fold.place or fold.place < terms.first:
+            return
+        try:
+            rows = self._call(lambda: self._engine.read(fold.place - 1, 1))
+        except door.Pruned.error:
+            return  # the next row will show it
+        if not rows or rows[0].digest != fold.digest:
             raise EngineRewound(f"the engine has another row at place {fold.place} than this clone has read")
 
     @property
@@ -282,17 +288,31 @@ class EngineLoop:
         self._may_be_rows = bool(rows) and (must_read or len(rows) >= door.MOST_READ)
         if rows:
             self.state.take(rows)
-        else:
-            self._must_read_all = False
-            self._catches_up_to = 0
-            self._tell()
-            with self._shared.lock:
-                self._outbox.has_read_everything(now)
+        elif must_read:
+            self._has_read_everything(now)
+
+    def _has_read_everything(self, asked_at: float) -> None:
+        """The engine had no more rows: but has it those that it had?"""
+        self._compare(self._call(self._engine.head))
+        self._must_read_all = False
+        self._catches_up_to = 0
+        self._tell()
+        with self._shared.lock:
+            self._outbox.has_read_everything(asked_at)
 
     def _leave_broken(self) -> None:
         """Go on under another writer, if the engine has rows of one of ours that do not count."""
         for writer in list(self.state.broken):
             self._leave(writer, self.state.broken[writer])
+        left = self.state.left()
+        for writer in left:
+            self._log(f"writer {writer} is left to others: the engine has other lines of it")
+            with self._shared.lock:
+                self._outbox.leaves(writer, FORKED)
+                self._shared.lines.forget()
+        if left or not self._has_recorded_again:
+            self.state.record_again(self._now())
+            self._has_recorded_again = True
 
     def _leave(self, writer: str, why: str) -> None:
         self._log(f"writer {writer} is left to others: {why}")
@@ -441,6 +461,7 @@ class EngineLoop:
         """Say that this machine is alive, and learn who else is."""
         ours = self.state.store.writer or ""
         self._call(lambda: self._engine.beat(machines.own(self.state.path, ours, self._fold.place, self._now())))
+        self._compare(self._call(self._engine.head))
         self.machines = self._call(self._engine.alive)
         news = self.others.news(self.machines, self.state.own_writers(), time.monotonic() * 1000)
         if news and self._heard:

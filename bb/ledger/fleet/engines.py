@@ -41,7 +41,7 @@ EngineLibraryMissing = Refused.declare(
 NoRoles = Refused.declare(
     "NO_ROLES",
     "That engine has no roles that bb could make",
-    hint="docs/fleet.md says what the account of a machine needs in NATS",
+    hint="`bb fleet enroll MACHINE ENGINE` without other options prints what to write into its configuration",
 )
 
 
@@ -109,8 +109,8 @@ def schema() -> str:
     return str(_library("bb.ledger.carrier.postgres", POSTGRES).PostgresKeeper.schema())
 
 
-def postgres_keeper(engine: EngineAddress) -> Any:
-    """The keeper of a PostgreSQL engine, which has roles and statements. Refused for another engine."""
-    if engine.carrier != POSTGRES:
-        raise NoRoles(f"{engine.carrier} has no statements that make roles")
+def enroller(engine: EngineAddress, *, runs: bool) -> Any:
+    """The keeper of an engine, which knows what gives a machine its rights. If it RUNS that, it must be PostgreSQL."""
+    if runs and engine.carrier != POSTGRES:
+        raise NoRoles(f"{engine.carrier} has its users in its own configuration, which bb does not change")
     return keeper(engine)

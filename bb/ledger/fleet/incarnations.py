@@ -16,6 +16,7 @@ import os
 
 from bb.kernel import clock
 from bb.kernel.errors import BbError, Conflict
+from bb.kernel.escaping import harmless
 from bb.kernel.record import Record
 from bb.ledger.carrier.door import EngineNotDurable
 from bb.ledger.fleet import last_rows
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     from bb.ledger.travel.sync import Sync
 
 LEAP = 1_000_000  # places between the last one that anybody has seen and the first one of the next incarnation
+
+HOW_DURABLE = {
+    "postgres": "set `fsync = on` and `full_page_writes = on` in postgresql.conf, and restart the server",
+    "nats": "set `sync_interval: always` in the `jetstream` section of the server, and name its monitoring address: "
+    "nats://HOST:PORT?monitor=http://HOST:8222",
+}
 
 FleetExists = Conflict.declare(
     "FLEET_EXISTS",
@@ -54,11 +61,27 @@ class Order(Record):
         return FleetTerms(carrier, incarnation, first, by=self.by, reason=self.reason, ts=clock.text(self.now))
 
 
-def must_be_durable(health: Mapping[str, Any]) -> None:
+def must_be_durable(carrier: str, health: Mapping[str, Any]) -> None:
     """Refuse an engine that acknowledges lines which a power failure can lose."""
     if not health["durable"]:
-        about = ", ".join(f"{name} is {value}" for name, value in sorted(health.items()) if type(value) in (str, bool))
-        raise EngineNotDurable(f"the engine acknowledges lines that a power failure can lose: {about}", **health)
+        message = f"the engine acknowledges lines that a power failure can lose ({in_words(health)})"
+        raise EngineNotDurable(message, hint=HOW_DURABLE[carrier], health=dict(health))
+
+
+def in_words(health: Mapping[str, Any]) -> str:
+    """The settings of an engine, for a sentence. `durable` itself is left out."""
+    parts = []
+    for name, value in health.items():
+        if type(value) is dict:
+            parts += [f"{inner} {_setting(setting)}" for inner, setting in value.items()]
+        elif type(value) is str and value:
+            parts.append(f"{name} {value}")
+    return harmless(", ".join(parts))
+
+
+def _setting(value: object) -> str:
+    """A setting in words. NATS has some for each of its servers."""
+    return ", ".join(f"{one} on {name}" for name, one in value.items()) if isinstance(value, dict) else str(value)
 
 
 def begin(sync: Sync, keeper: Keeper, order: Order) -> Tip:

@@ -203,6 +203,8 @@ class Outbox:
         elif ask.kind == FLUSH:
             ask.lines = {writer: n for writer, n in self.recorded.items() if n > self.placed.get(writer, 0)}
             ask.since = sum(n - self.placed.get(writer, 0) for writer, n in ask.lines.items())
+        elif ask.kind == FRESH:
+            ask.since = self.imported
         self.asks.append(ask)
         self.was_told = True
 
@@ -285,7 +287,7 @@ class Outbox:
             return None
         if ask.kind == FRESH:
             return about | {"came": max(self.imported - ask.since, 0)} if self.imported >= ask.place else None
-        return about | {"archived": self.archived} if self.archived >= ask.place else None
+        return {"place": ask.place, "archived": self.archived} if self.archived >= ask.place else None
 
     def _verdicts(self, ask: Ask) -> Iterator[tuple[str, Answer]]:
         for event in ask.events:

@@ -10,7 +10,7 @@ import contextlib
 import time
 
 from bb.kernel.errors import BbError
-from bb.ledger.carrier.door import AnotherEngine, EngineRewound
+from bb.ledger.carrier.door import AnotherEngine, Denied, EngineNotDurable, EngineRewound, EngineUnreachable
 from bb.ledger.fleet import asking, engines, same_log, settings
 from bb.ledger.published import pins
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0  # seconds for the relay's answer
 NONE, NOT_JOINED, NO_RELAY, AWAY, STOPPED, CONNECTED = "none", "not_joined", "no_relay", "away", "stopped", "connected"
+HINTS = {one.code: one.hint for one in (AnotherEngine, EngineRewound, EngineUnreachable, Denied, EngineNotDurable)}
 STOPPING = (AnotherEngine.code, EngineRewound.code, "FLEET_ENDED")  # refusals with which global verdicts stop
 
 
@@ -42,14 +43,49 @@ def overview(place: Place, now: int, *, asks_engine: bool = True) -> dict[str, A
     except BbError as refusal:
         answer |= {"state": NO_RELAY, "code": refusal.code, "message": refusal.message, "hint": refusal.hint}
         return answer | (_of_engine(engine, tip, now) if asks_engine else {})
-    return answer | {"state": CONNECTED, "relay": True} | found
+    return answer | _of_relay(found, now)
+
+
+def _of_relay(found: dict[str, Any], now: int) -> dict[str, Any]:
+    """What the relay says (`status.py`), in the form of this overview."""
+    refusal = found.get("refusal") if found["state"] != CONNECTED else None
+    about = refusal or {"code": None, "message": None}
+    head = found["engine_place"]
+    skew, heard = found["skew_ms"], found["heard_at"]
+    return {
+        "state": found["state"],
+        "relay": True,
+        "code": about["code"],
+        "message": about["message"],
+        "hint": HINTS.get(str(about["code"])),
+        "place": found["place"],
+        "imported": found["imported"],
+        "head": head,
+        "lag": found["lag"],
+        "heard_seconds": max(now - heard, 0) / 1000 if heard else None,
+        "unsent": found["unsent"],
+        "archived": found["archived"],
+        "archives": found["leads"],
+        "machines": [_of_beat(one, head) for one in found["machines"]],
+        "clock_skew_seconds": None if skew is None else round(skew / 1000, 1),
+        "health": found["health"] or None,
+        "denied": found["denied"],
+        "flawed": found["flawed"],
+    }
+
+
+def _of_beat(one: dict[str, Any], head: int) -> dict[str, Any]:
+    age = {"age_seconds": one["age"], "lag": max(head - one["place"], 0)}
+    return {name: value for name, value in one.items() if name != "age"} | age
 
 
 def line(answer: dict[str, Any]) -> dict[str, Any] | None:
     """The few members for `bb status`; None without a fleet."""
     if answer["state"] == NONE:
         return None
-    return {name: answer[name] for name in ("state", "place", "lag", "unsent", "heard_seconds", "code", "hint")}
+    alive = sum(one["is_alive"] for one in answer["machines"])
+    shown = {name: answer[name] for name in ("state", "lag", "unsent", "archived", "code", "message", "hint")}
+    return {"carrier": answer["terms"]["carrier"], **shown, "machines_alive": alive}
 
 
 def _saved(known: Pins, tip: Tip | None, engine: EngineAddress | None, now: int) -> dict[str, Any]:
@@ -72,6 +108,9 @@ def _saved(known: Pins, tip: Tip | None, engine: EngineAddress | None, now: int)
         "heard_seconds": heard,
         "unsent": None,
         "archived": tip.place if tip and terms else None,
+        "archives": False,
+        "denied": {},
+        "flawed": [],
         "machines": [],
         "clock_skew_seconds": None,
         "health": None,

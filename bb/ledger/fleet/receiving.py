@@ -50,6 +50,7 @@ class Receiving:
         self._store = store
         self._ends: dict[str, _End] = {}
         self._here: dict[str, tuple[int, str]] = {}  # lines that were found in our journals: number and digest of head
+        self.left: dict[str, None] = {}  # writers whose lines here were other ones than in the rows
         self.compared = 0  # rows that were compared with lines that are here
 
     def note(self, writer: str, n: int, line: bytes) -> None:
@@ -163,9 +164,11 @@ class Receiving:
             self.compared += len(rows)
         commit = Commit("", None, 0, tuple(added), ())
         incoming = importing.check(self._store, [commit], {})
-        importing.leave_to_others(self._store, incoming)
+        left = importing.leave_to_others(self._store, incoming)
         importing.write(self._store, incoming)
-        if any(change.cut is not None for change in incoming):
+        left += [change.writer for change in incoming if change.cut is not None]
+        if left:
+            self.left |= dict.fromkeys(left)
             self._store.reopen()
 
 
@@ -179,9 +182,21 @@ def lines_of(store: str, writer: str, first: int, last: int) -> list[bytes]:
     return found
 
 
-def lacking(store: str, heads: Mapping[str, int]) -> Sequence[str]:
-    """The writers whose journals have fewer lines than HEADS say: their ends were lost in a power failure."""
-    return [writer for writer, n in heads.items() if last_number(store, writer) < n]
+def lacking(store: str, links: Sequence[tuple[str, Link]]) -> Sequence[str]:
+    """The writers whose journals do not have the lines with these LINKS: their ends were lost in a power failure, or an
+    earlier copy of the store was put back."""
+    return [writer for writer, link in links if not _has(Journal(store, writer), link)]
+
+
+def _has(journal: Journal, link: Link) -> bool:
+    try:
+        last = journal.tail()
+    except LedgerDamaged.error:
+        return False
+    if last.n <= link.n:
+        return (last.n, last.head_digest) == (link.n, link.head_digest)
+    line = journal.line(link.n)
+    return line is not None and digest(line.partition(DATA)[0]) == link.head_digest
 
 
 def last_number(store: str, writer: str) -> int:

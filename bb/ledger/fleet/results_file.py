@@ -10,18 +10,19 @@ from __future__ import annotations
 import os
 
 from bb.coordination.holdings import admission
-from bb.coordination.holdings.admission import Admitted
+from bb.coordination.holdings.admission import Admitted, still_open
 from bb.kernel import json_text
 from bb.ledger.files import disk
 from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.fleet.row_fold import Base
 from bb.ledger.journal.line import Link
 from bb.ledger.published import fleet_results
-from bb.ledger.published.fleet_results import ALL, COUNTED, VERSION, Reading
+from bb.ledger.published.fleet_results import ALL, COUNTED, VERSION, Reading, admitted_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from bb.ledger.fleet.row_fold import Delta, FoldedRow, RowFold
 
@@ -32,8 +33,9 @@ create table published (writer text primary key, n integer) without rowid;
 create table flawed (place integer primary key, writer text, first integer, lines integer, reason text);
 """
 RESULTS = """
-create table {0}_grant (key text primary key, value text, is_open integer) without rowid;
+create table {0}_grant (key text primary key, value text, is_open integer, token integer) without rowid;
 create index {0}_open on {0}_grant (is_open) where is_open;
+create index {0}_token on {0}_grant (token);
 create table {0}_generation (key text primary key, value integer) without rowid;
 create table {0}_name (key text primary key, value text) without rowid;
 """
@@ -58,7 +60,8 @@ class ResultsFile:
         self._inode = 0
 
     def load(self) -> Saved | None:
-        """The saved state, read whole; None if there is none that can be used."""
+        """The saved state; None if there is none that can be used. Its mappings are read when they are needed, because
+        a fleet makes any number of reservations, and few of them are open."""
         if not os.path.exists(self._path):
             return None
         reading = Reading(self._path)
@@ -67,13 +70,20 @@ class ResultsFile:
             known = dict(reading.ask("select name, value from about")) if found else {}
             if found is None or not known.get("is_whole"):
                 return None
-            counted = None if found.counted is None else _whole(found.counted)
-            about = found.incarnation, found.place, found.digest, _whole(found.admitted), counted
+            admitted, counted = admitted_in(self, ALL), None if found.counted is None else admitted_in(self, COUNTED)
+            for state in (admitted, counted or admitted):
+                still_open(state.grants)
+                dict(state.names.items())
+            about = found.incarnation, found.place, found.digest, admitted, counted
             return Saved(*about, found.imported, known.get("repo", ""), known.get("law", ""))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, sqlite3.DatabaseError):
             return None
         finally:
             reading.close()
+
+    def ask(self, query: str, *values: object) -> list[Any]:
+        """The rows that a QUERY finds."""
+        return self._open().execute(query, values).fetchall()
 
     def link(self, writer: str) -> Link | None:
         """The link of the last line of WRITER in a row that counts; None if none of its rows were folded."""
@@ -85,9 +95,10 @@ class ResultsFile:
         found = self._open().execute("select n from published where writer = ?", (writer,)).fetchone()
         return int(found[0]) if found else 0
 
-    def heads(self) -> dict[str, int]:
-        """The number of the last line that counts, of each writer with a row."""
-        return dict(self._open().execute("select writer, n from writer").fetchall())
+    def links(self) -> list[tuple[str, Link]]:
+        """The link of the last line that counts, of each writer with a row."""
+        rows = self._open().execute("select writer, n, lamport, head from writer").fetchall()
+        return [(writer, Link(*link)) for writer, *link in rows]
 
     def flawed_places(self) -> set[int]:
         """The places of all rows that do not count."""
@@ -137,7 +148,7 @@ class ResultsFile:
             if fold.flawed:
                 connection.executemany("insert or replace into flawed values (?, ?, ?, ?, ?)", map(_flaw, fold.flawed))
             self._note(connection, place=fold.place, digest=fold.digest, imported=imported, heard_at=heard_at)
-        fold.saved()
+        fold.saved(admitted_in(self, ALL), admitted_in(self, COUNTED))
 
     def note(self, **about: object) -> None:
         """Save only these numbers or texts."""
@@ -184,7 +195,7 @@ class ResultsFile:
         return connection
 
     def _fill(self, connection: sqlite3.Connection, which: str, state: Admitted) -> None:
-        connection.executemany(f"insert into {which}_grant values (?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
+        connection.executemany(f"insert into {which}_grant values (?, ?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
         connection.executemany(f"insert into {which}_generation values (?, ?)", state.generations.items())  # noqa: S608
         connection.executemany(f"insert into {which}_name values (?, ?)", _name_rows(state.names))  # noqa: S608
 
@@ -193,7 +204,7 @@ class ResultsFile:
             return
         replace = "insert or replace into"
         if delta.grants:
-            connection.executemany(f"{replace} {which}_grant values (?, ?, ?)", _grant_rows(delta.grants))
+            connection.executemany(f"{replace} {which}_grant values (?, ?, ?, ?)", _grant_rows(delta.grants))
         if delta.generations:
             connection.executemany(f"{replace} {which}_generation values (?, ?)", delta.generations.items())
         if delta.names:
@@ -224,17 +235,14 @@ class _Changes:
                 self._connection.execute("rollback")
 
 
-def _whole(state: Admitted) -> Admitted:
-    return Admitted(dict(state.grants.items()), dict(state.generations.items()), dict(state.names.items()))
-
-
 def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]:
     return [(writer, link.n, link.lamport, link.head_digest) for writer, link in links.items()]
 
 
-def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int]]:
+def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int, int]]:
     for name, written in admission.grants_as_json(grants).items():
-        yield name, json_text.dumps(written), int(grants[name].ended is None)
+        grant = grants[name]
+        yield name, json_text.dumps(written), int(grant.ended is None), grant.token
 
 
 def _name_rows(names: Mapping[str, Iterable[str]]) -> Iterable[tuple[str, str]]:

@@ -135,8 +135,11 @@ class RowFold:
         """One grant in the results in force."""
         return (self._counted or self._every).grant(name)
 
-    def saved(self) -> None:
-        """Forget what has changed: it is saved."""
+    def saved(self, every: Admitted, counted: Admitted) -> None:
+        """Forget what has changed: EVERY and COUNTED, which may be in a file, have it too."""
+        self._every.saved(every)
+        if self._counted is not None:
+            self._counted.saved(counted)
         self.changed, self.changed_counted = Delta(), Delta()
         self.moved, self.flawed = {}, []
 

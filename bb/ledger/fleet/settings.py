@@ -4,7 +4,7 @@ write it. The address has no secret: libpq and NATS have their own places for cr
 from __future__ import annotations
 
 from bb.kernel import json_text
-from bb.kernel.errors import Usage
+from bb.kernel.errors import Refused, Usage
 from bb.kernel.record import Record
 from bb.ledger.files import disk
 from bb.ledger.local import fleet_files
@@ -12,6 +12,11 @@ from bb.ledger.published import fleet_terms
 
 RESULTS = ("results.sqlite", "results.sqlite-wal", "results.sqlite-shm", "results.sqlite-journal")
 
+NotInFleet = Refused.declare(
+    "NOT_IN_FLEET",
+    "This clone has not joined the fleet of its ledger",
+    hint="join it: `bb fleet join ENGINE`, with the address of the fleet's engine",
+)
 InvalidEngine = Usage.declare(
     "INVALID_ENGINE",
     "That is not the address of an engine",

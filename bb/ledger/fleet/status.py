@@ -1,20 +1,20 @@
 """What a relay knows, for `bb fleet status`, `bb doctor`, the page, `bb watch` and metrics.
 
-    engine        the kind of carrier, or None before the first connection
-    incarnation   the log that the charter names; `first` is its first place
-    state         "connected", "away" (cannot be reached), "stopped" (no verdicts: another engine, lost history, …)
-    place         read up to, with the `digest` of the log there; `imported`: the lines are in the journals up to; `engine_place`: the engine's last place
-                  when it was last known; `lag`: the rows between
-    unsent        recorded lines without a place; `waiting`: asks without an answer
-    archived      the place up to which git has the rows; `leads`: whether this relay archives
-    machines      each machine that has beaten lately: name, writer, place, age in seconds, is_alive, agents (a number)
-    health        what the engine says of its settings
-    skew_ms       the engine's clock minus this machine's, at the connect
-    heard_at      this machine's time when the engine last answered, in milliseconds; 0 if never
-    connected_at  since when, or None; `connects`, `appends`, `reads`, `received`: counted since the start
-    refusal       the last refusal: code, message, at; or None
-    denied, left  writers of this clone that the engine refuses, or that were retired, and why
-    flawed        the newest rows that do not count: place, writer, first, lines, reason
+engine        the kind of carrier, or None before the first connection
+incarnation   the log that the charter names; `first` is its first place
+state         "connected", "away" (cannot be reached), "stopped" (no verdicts: another engine, lost history, …)
+place         read up to, with the `digest` of the log there; `imported`: the lines are in the journals up to;
+              `engine_place`: the engine's last place when it was last known; `lag`: the rows between
+unsent        recorded lines without a place; `waiting`: asks without an answer
+archived      the place up to which git has the rows; `leads`: whether this relay archives
+machines      each machine that has beaten lately: name, writer, place, age in seconds, is_alive, agents (a number)
+health        what the engine says of its settings
+skew_ms       the engine's clock minus this machine's, at the connect
+heard_at      this machine's time when the engine last answered, in milliseconds; 0 if never
+connected_at  since when, or None; `connects`, `appends`, `reads`, `received`: counted since the start
+refusal       the last refusal: code, message, at; or None
+denied, left  writers of this clone that the engine refuses, or that were retired, and why
+flawed        the newest rows that do not count: place, writer, first, lines, reason
 """
 
 from __future__ import annotations

@@ -71,9 +71,7 @@ class Verdicts:
         return _shown(ordered_admission.why_not(results, self._incarnation, event, fact), at, results.grants.get)
 
 
-def _shown(
-    verdict: Grant | Refusal | None, place: int, grant_of: Callable[[str], Grant | None]
-) -> dict[str, Any]:
+def _shown(verdict: Grant | Refusal | None, place: int, grant_of: Callable[[str], Grant | None]) -> dict[str, Any]:
     if verdict is None:
         return {"state": "sent", "place": place}
     if isinstance(verdict, Grant):

@@ -20,15 +20,21 @@ from bb.kernel.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Protocol
 
     from bb.coordination.holdings.admission import Grant
     from bb.ledger.files.sqlite import sqlite3
 
+    class Asked(Protocol):
+        """A file of results."""
+
+        def ask(self, query: str, *values: object) -> list[Any]: ...
+
+
 FOLDER = "fleet"
 NAME = "results.sqlite"
 ENGINE = "engine.json"  # exists in a clone that has joined a fleet
-VERSION = 1  # of the tables; the relay makes a file of another version anew
+VERSION = 2  # of the tables; the relay makes a file of another version anew
 PATIENCE = 5.0  # seconds to wait for the relay's transaction
 ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
 
@@ -140,23 +146,22 @@ class Reading:
         if not known.get("incarnation"):
             return None
         numbers = int(known["place"]), int(known["imported"])
-        counted = self.admitted(COUNTED) if known.get("law") else None
+        counted = admitted_in(self, COUNTED) if known.get("law") else None
         heard_at = int(known.get("heard_at", 0))
-        return FleetResults(known["incarnation"], *numbers, known["digest"], heard_at, self.admitted(ALL), counted)
+        return FleetResults(known["incarnation"], *numbers, known["digest"], heard_at, admitted_in(self, ALL), counted)
 
-    def admitted(self, which: str) -> Admitted:
-        """One of the two results. It is read when it is needed."""
-        return Admitted(
-            SavedGrants(self, f"{which}_grant"),
-            _Saved(self, f"{which}_generation"),
-            _Saved(self, f"{which}_name"),
-        )
+
+def admitted_in(file: Asked, which: str) -> Admitted:
+    """One of the two results in a file. It is read when it is needed."""
+    return Admitted(
+        SavedGrants(file, f"{which}_grant"), _Saved(file, f"{which}_generation"), _Saved(file, f"{which}_name")
+    )
 
 
 class _Saved(Mapping[str, "Any"]):
     """The entries of one table."""
 
-    def __init__(self, file: Reading, table: str) -> None:
+    def __init__(self, file: Asked, table: str) -> None:
         self._file = file
         self._table = table
 
@@ -181,8 +186,8 @@ class _Saved(Mapping[str, "Any"]):
     def values(self) -> Any:
         return self._all("").values()
 
-    def _all(self, where: str) -> dict[str, Any]:
-        rows = self._file.ask(f"select key, value from {self._table} {where} order by key")  # noqa: S608
+    def _all(self, where: str, *values: object) -> dict[str, Any]:
+        rows = self._file.ask(f"select key, value from {self._table} {where} order by key", *values)  # noqa: S608
         return {key: self._value(key, written) for key, written in rows}
 
 
@@ -195,6 +200,10 @@ class SavedGrants(_Saved):
     def open(self) -> dict[str, Grant]:
         """The grants that have not ended. There are few of them, and any number of others."""
         return self._all("where is_open")
+
+    def since(self, token: int) -> list[Grant]:
+        """The grants with this token or a later one."""
+        return list(self._all("where token >= ?", token).values())
 
 
 def _quoted(path: str) -> str:

@@ -69,13 +69,17 @@ class Pins(Record):
     arbiter: str | None = None  # the remote here that is the arbiter; None if none is, as far as known
     basis: str = ""  # the history that `admitted` was computed from
     compared: str = ""  # the state of git's configuration when the addresses were last compared
+    at_snapshot: tuple[str, Admitted] | None = None  # a snapshot's commit, and the results there; not saved
     fleet: FleetResults | None = None  # what the relay has computed, while the home remote's ledger has a fleet
 
     @property
     def in_force(self) -> Admitted:
         """The results of the order that decides, from the lines that count here: the engine's in a fleet, otherwise
         that of publication."""
-        return self.fleet.in_force if self.fleet else self.published
+        tip = self.remote(self.home).tip if self.fleet and self.home else None
+        if self.fleet is None or (tip and tip.place > self.fleet.place):  # the relay rests, and the archive was read
+            return self.published
+        return self.fleet.in_force
 
     @property
     def published(self) -> Admitted:

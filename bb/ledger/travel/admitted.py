@@ -47,9 +47,9 @@ def after_commits(
     whole = None if begun is None else (commits, begun)
     if is_another or whole:
         whole = whole or whole_history(store, tip)
-        after = after.replace(admitted=admit_commits(whole[1], whole[0], address))
+        after = _with_results(after, whole[1], whole[0], address, tip)
     else:
-        after = after.replace(admitted=admit_commits(after.admitted, commits, address))
+        after = _with_results(after, after.admitted, commits, address, tip)
     if law is None:
         return after.replace(counted=None, law="")
     counts = law.counting(counting.signatures(store.caught_up(), law.repo))
@@ -58,6 +58,17 @@ def after_commits(
         after = after.replace(counted=without_lines_that_do_not_count(begun, commits, counts))
     counted = admit_commits(after.published, commits, address, counts)
     return after.replace(counted=counted, law=law.basis)
+
+
+def _with_results(pins: Pins, known: Admitted, commits: Sequence[Commit], address: str, tip: Tip) -> Pins:
+    """PINS with the results after some more COMMITS up to TIP. The results at the newest snapshot of a fleet are noted,
+    if its commit is among them: later ones do not tell what they were."""
+    order, snapshot = PublicationOrder(known, address), None
+    for commit in commits:
+        order.take(commit)
+        if commit.incarnation and commit.id == tip.compacted.commit:
+            snapshot = commit.id, order.admitted
+    return pins.replace(admitted=order.admitted, at_snapshot=snapshot or pins.at_snapshot)
 
 
 def whole_history(store: Store, tip: Tip) -> tuple[Sequence[Commit], Admitted]:

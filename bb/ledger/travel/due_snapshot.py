@@ -49,7 +49,9 @@ def _made_on(at: SyncedRemote, before: Tip) -> int | None:
     from bb.ledger.travel import compacting  # noqa: PLC0415
 
     if not is_judged:
-        judged, settled = compacting.check_newest_snapshot(at.store, before, at.known_results)
+        commit, results = at.pins.at_snapshot or ("", None)
+        results = results if commit == before.compacted.commit else at.known_results
+        judged, settled = compacting.check_newest_snapshot(at.store, before, results)
         _forget_ended(at, settled, before.compacted.generation)
         at.remember(at.pin.replace(judged=judged))
         if _is_usable(at) and not before.is_due:

@@ -153,6 +153,7 @@ class _Walk:
         self._why: dict[str, str] = {}
         self._changes: dict[str, list[Change] | BbError] = {}
         self._walks = 0
+        self._objects: git.Conversation  # while it walks
         self._begin()
         if known:
             self._ends[known.commit] = known.commit
@@ -165,20 +166,31 @@ class _Walk:
     def to(self, commit: str, rows: Sequence[Row], refusal: BbError) -> Sound:
         """What counts up to COMMIT. Raises the REFUSAL if nothing does."""
         rows = self._descended(rows)
-        with git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir) as objects:
+        self._objects = self._opened()
+        try:
             for start in range(0, len(rows), AT_ONCE):
                 part = rows[start : start + AT_ONCE]
                 self._changes = self._read([name for name, parents in part if len(parents) < 2])
                 for name, parents in part:
-                    self._ends[name] = self._end(name, parents, objects)
+                    self._ends[name] = self._end(name, parents)
             end = self._ends.get(commit)
             if end is None:
                 raise refusal
-            self._go_to(end, objects)
+            self._go_to(end)
+        finally:
+            self._objects.close()
         chain = [self._commits[name] for name in self._chain(end)]
         counting = {one.id for one in chain}
         strays = [Stray(name, self._why.get(name, ON_TOP)) for name, _ in rows if name not in counting]
         return Sound(chain, self._history.tip, self._history.settled, strays)
+
+    def _read_anew(self) -> None:
+        """Read objects with another process. After a refusal, the last answer of the one before may be unread."""
+        self._objects.close()
+        self._objects = self._opened()
+
+    def _opened(self) -> git.Conversation:
+        return git.Conversation(["cat-file", "--batch"], git_dir=self._git_dir)
 
     def _descended(self, rows: Sequence[Row]) -> list[Row]:
         """The rows without the history of code that a merge brought along."""
@@ -204,7 +216,7 @@ class _Walk:
 
     # -- judging one commit
 
-    def _end(self, name: str, parents: Sequence[str], objects: git.Conversation) -> str | None:
+    def _end(self, name: str, parents: Sequence[str]) -> str | None:
         """The last commit that counts up to this one."""
         if len(parents) > 1:
             self._why[name] = MERGE
@@ -213,14 +225,15 @@ class _Walk:
         if parents and before is None:
             return None
         try:
-            changes = self._changed(name, parents, before, objects)
+            changes = self._changed(name, parents, before)
             if changes is None:
                 return before
-            self._go_to(before, objects)
-            self._take(name, before, changes, objects)
+            self._go_to(before)
+            self._take(name, before, changes)
         except (NotALedger, LedgerRewritten.error) as refusal:
             if isinstance(refusal, bounds.LedgerTooLarge.error):
                 raise
+            self._read_anew()
             self._why[name] = refusal.message[:MOST_REASONS]
             return before
         return name
@@ -234,24 +247,22 @@ class _Walk:
             )
         return longest
 
-    def _changed(
-        self, name: str, parents: Sequence[str], before: str | None, objects: git.Conversation
-    ) -> list[Change] | None:
+    def _changed(self, name: str, parents: Sequence[str], before: str | None) -> list[Change] | None:
         """What a commit changes, compared with the last commit that counts; None if it does not continue from there."""
         if not parents or parents[0] == before:
             changes = self._changes[name]
             if isinstance(changes, list):
                 return changes
             raise changes
-        if before is None or continued(_message(objects, name)) != before:
+        if before is None or continued(_message(self._objects, name)) != before:
             return None
         return differences.between(self._git_dir, before, name)
 
-    def _take(self, name: str, before: str | None, changes: list[Change], objects: git.Conversation) -> None:
+    def _take(self, name: str, before: str | None, changes: list[Change]) -> None:
         """Verify a commit, and move to it. After a refusal nothing has changed."""
         last, settled = self._history.tip if before else None, self._history.settled
         try:
-            commit = self._history.verified(name, before, changes, objects)
+            commit = self._history.verified(name, before, changes, self._objects)
             links = self._linked(commit)
             self._refuse_wrong_blanks(commit, before)
         except BaseException:
@@ -298,7 +309,7 @@ class _Walk:
             end = self._before[end]
         return names[::-1]
 
-    def _go_to(self, commit: str | None, objects: git.Conversation) -> None:
+    def _go_to(self, commit: str | None) -> None:
         """Let the state be that after COMMIT. Only a merge makes steps back necessary."""
         if commit == self._at:
             return
@@ -310,7 +321,7 @@ class _Walk:
         for name in chain:
             before = self._before[name]
             changes = differences.between(self._git_dir, before, name)
-            self._links |= self._linked(self._history.verified(name, before, changes, objects))
+            self._links |= self._linked(self._history.verified(name, before, changes, self._objects))
         self._at = commit
 
 

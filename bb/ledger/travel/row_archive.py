@@ -105,6 +105,7 @@ def _publish(sync: Sync, rows: Sequence[Row]) -> None:
     incoming = Commit("", None, 0, _added(counted, {}), ())
     with received.Turn(sync.store.path):  # the relay writes the same journals
         sync.import_lines(importing.check(sync.store, [incoming], tip.last_lines))
+        payload_removal.blank(sync.store)
     after, content, made = _committed(sync, tip, counted)
     sync.push_made(after, content, made)
 

@@ -19,7 +19,8 @@ TO_READ = 10.0  # seconds for the first results of a clone that has just joined
 NotFolded = Refused.declare(
     "FLEET_NOT_READ",
     "This clone has not read the engine's log yet, so it cannot judge a reservation",
-    hint="`bb fleet status` shows how far it is; then try again",
+    hint="`bb fleet status` shows how far it is; if bb was updated since the daemon started, start that again: "
+    "`bb daemon stop`, then `bb daemon start`",
 )
 
 

@@ -9,6 +9,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.plurals import counted
 from bb.ledger.fleet import engines, incarnations, settings
 from bb.ledger.fleet.incarnations import FleetExists, Order
+from bb.ledger.published import fleet_results
 from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.travel import publish
 from bb.ledger.travel.sync import Sync
@@ -86,13 +87,14 @@ def begin(
     known = connections.known_pins(desk)
     beginning = _Beginning(desk, known, target, Order(who, reason or "", desk.now()), is_again=again)
     with contextlib.closing(engines.keeper(target)) as keeper:
-        incarnations.must_be_durable(keeper.health())
+        incarnations.must_be_durable(target.carrier, keeper.health())
         planned = beginning.planned(keeper)
         if dry_run:
             return planned
         made = beginning.made(keeper, timeout)
     settings.write(desk.store.path, engines.parse(relay, desk.env) if relay else target)
-    return planned | made | {"void": fleet_changes.follow(desk), "relay": relay_start.attend(desk)}
+    relays = relay_start.attend(desk, str(made["terms"]["incarnation"]))
+    return planned | made | {"void": fleet_changes.follow(desk), "relay": relays}
 
 
 class _Beginning:
@@ -123,7 +125,8 @@ class _Beginning:
         }
 
     def _first(self) -> int:
-        last = self._tip.place if self._tip else 0
+        saved = fleet_results.read(self._desk.store.path)
+        last = max(self._tip.place if self._tip else 0, saved.place if saved else 0)
         return last + (incarnations.LEAP if self._is_again else 1)
 
     def _steps(self, keeper: Keeper) -> list[str]:

@@ -84,7 +84,7 @@ def join(
             known = connections.known_pins(desk)
             pins.write(desk.store.path, known.with_remote(name, known.remote(name).replace(publishes=True)))
     settings.write(desk.store.path, target)
-    return answer | {"void": fleet_changes.follow(desk), "relay": relay_start.attend(desk)}
+    return answer | {"void": fleet_changes.follow(desk), "relay": relay_start.attend(desk, terms.incarnation)}
 
 
 def _steps(desk: Desk, tip: Tip | None) -> list[str]:

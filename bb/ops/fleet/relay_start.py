@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from bb.kernel.errors import BbError
 from bb.ledger.fleet import asking, starting
 from bb.ledger.local import fleet_files
@@ -12,15 +14,28 @@ if TYPE_CHECKING:
 
     from bb.ops.desk.desk import Desk
 
-TO_SEND = 5.0  # seconds
+TO_SEND, TO_CONNECT = 5.0, 8.0  # seconds
+PAUSE = 0.05
 
 
-def attend(desk: Desk) -> dict[str, Any]:
-    """Let bb's daemon run the relay of this clone. The answer says why not, if that fails: the verb itself is done."""
+def attend(desk: Desk, incarnation: str) -> dict[str, Any]:
+    """Let bb's daemon run the relay of this clone, and wait until it is connected to the log INCARNATION. The answer
+    says why not, if that fails: the verb itself is done."""
     try:
         starting.start(desk.cwd, desk.env)
     except BbError as refusal:
         return {"running": False, "why": refusal.message, "hint": refusal.hint}
+    deadline = time.monotonic() + TO_CONNECT
+    found: dict[str, Any] = {}
+    while (found.get("incarnation"), found.get("state")) != (incarnation, "connected"):
+        if time.monotonic() > deadline:
+            why = (found.get("refusal") or {}).get("message") or "it has not connected yet"
+            return {"running": False, "why": why, "hint": "bb fleet status"}
+        time.sleep(PAUSE)
+        try:
+            found = asking.ask(desk.place.store, {"ask": "status"}, 1.0)
+        except BbError:  # it begins again just now
+            found = {}
     return {"running": True, "why": None, "hint": None}
 
 

@@ -71,12 +71,13 @@ def enroll(
     writer: WriterName | None = None,
     agent: AsPerson | None = None,
 ) -> dict[str, Any]:
-    """Give a machine a role in PostgreSQL: print the statements, or run them with --do. Only the person may do this.
+    """Give a machine its rights in the engine: print what to do, or do it with --do. Only the person may do this.
 
     ENGINE is the database as its owner connects to it. The role may call bb's functions and nothing else: it reads the
     rows of all repositories in the database, and appends lines of its own writers. A writer is bound to the first role
     that appends a line of it. The statements have no password: give the role one, or let PostgreSQL recognize the
-    machine by a certificate. The answer says what is to be done on the machine.
+    machine by a certificate. The answer says what is to be done on the machine. For NATS, it is what belongs into the
+    configuration of the server.
 
     Parameters:
         do: Run the statements, instead of printing them.
@@ -87,11 +88,13 @@ def enroll(
     if writer and not do:
         raise InvalidArgs("--writer needs --do", path="$.writer")
     target = connections.engine(desk, engine, saved=True)
-    with contextlib.closing(engines.postgres_keeper(target)) as keeper:
+    runs = do or revoke or writer is not None
+    with contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
         statements = keeper.revoke(machine) if revoke else keeper.enroll(machine)
         if do:
             keeper.run(statements)
         unbound = keeper.unbind(writer) if writer else 0
+    is_postgres = target.carrier == engines.POSTGRES
     return {
         "machine": str(machine),
         "engine": connections.shown(target),
@@ -99,7 +102,7 @@ def enroll(
         "revoked": revoke,
         "unbound": unbound,
         "statements": statements,
-        "on_machine": [] if revoke else [step.format(role=machine) for step in ON_MACHINE],
+        "on_machine": [step.format(role=machine) for step in ON_MACHINE] if is_postgres and not revoke else [],
     }
 
 

@@ -25,7 +25,7 @@ from bb.coordination.holdings.reservations import (
 )
 from bb.kernel import escaping, ids
 from bb.kernel.errors import BbError, Busy, Conflict
-from bb.ledger.carrier.door import EngineUnreachable
+from bb.ledger.carrier.door import AnotherEngine, EngineUnreachable
 from bb.ledger.fleet import asking
 from bb.ledger.journal import kinds, writers
 from bb.ops.desk import fleet_age, relay_questions, signs_of_life
@@ -55,14 +55,9 @@ IS_SETTLED = (
     "`bb release` withdraws the request"
 )
 # The outcome of a settlement is not known after these.
-UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code, "RELAY_STOPPED"])
-# After these nothing is reserved, and --fallback local reserves in this clone only.
-NOBODY_DECIDES = frozenset(
-    [
-        *("ENGINE_UNREACHABLE", "RELAY_GONE", "RELAY_STOPPED", "RELAY_SILENT", "FLEET_BEHIND", "FLEET_NOT_READ"),
-        *("ANOTHER_ENGINE", "ENGINE_REWOUND", "ENGINE_NOT_DURABLE", "ENGINE_DENIED", "FLEET_ENDED"),
-    ]
-)
+UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code])
+# The codes of refusals that say that nobody decides now. --fallback local then reserves in this clone only.
+NOBODY_DECIDES = ("ENGINE_", "RELAY_", "FLEET_", AnotherEngine.code)
 WITHOUT_ENGINE = "nothing was reserved; try again, or reserve in this clone only: --fallback local"
 
 GrantVoid = Conflict.declare(
@@ -98,8 +93,7 @@ def reserve(
         else:
             answer = attempts.granted()
     except BbError as refusal:
-        if refusal.code not in NOBODY_DECIDES:
-            _give_fitting_hint(refusal, wanted)
+        if not refusal.code.startswith(NOBODY_DECIDES):
             raise
         if fallback is None:
             refusal.hint = WITHOUT_ENGINE if refusal.code == EngineUnreachable.code else refusal.hint
@@ -107,13 +101,6 @@ def reserve(
         here_only = recording.reserved(desk, wanted, None, allow_secret)
         answer = here_only | {"fallback": fallback, "why": refusal.message}
     return answer | fleet_age.member(desk)
-
-
-def _give_fitting_hint(refusal: BbError, wanted: Wanted) -> None:
-    """Name no line in the hint of a conflict: in a fleet, there is none to stand in."""
-    if "--queue" in (refusal.hint or ""):
-        wait = command(wanted, f"--wait {WAITS_FOR}")
-        refusal.hint = f"wait for it: `{wait}`; or narrow the scope, or message the holder: `bb send HOLDER 'TEXT'`"
 
 
 class _LookAgainError(Exception):
@@ -137,7 +124,7 @@ class _Attempts:
         try:
             return self.granted(number)
         except BbError as refusal:
-            if refusal.code in NOBODY_DECIDES or refusal.code == GrantPending.code:
+            if refusal.code.startswith((*NOBODY_DECIDES, GrantPending.code)):
                 patient = Busy(refusal.message, hint=refusal.hint, **refusal.details)
                 patient.code = refusal.code
                 raise patient from refusal

@@ -19,10 +19,12 @@ from bb.coordination.holdings.holdings import Reservation
 from bb.coordination.holdings.reservations import InvalidArgs, ReservationConflict, Wanted
 from bb.kernel import escaping, ids
 from bb.kernel.errors import BbError
+from bb.ledger.carrier.door import AppendUnknown
 from bb.ledger.index.index import Index
 from bb.ledger.journal import kinds
 from bb.ledger.published.pins import Pins
 from bb.ledger.travel import arbitration, remote, renamed_remotes
+from bb.ledger.travel.git_carrier import GitCarrier
 from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, SyncLock, random_pause
 from bb.ledger.views.holdings import Holdings
@@ -61,7 +63,12 @@ def refuse_incompatible_options(
 def reserve(desk: Desk, wanted: Wanted, fallback: str | None, allow_secret: str | None) -> dict[str, Any]:
     """Reserve WANTED in every clone, or refuse."""
     store = desk.store
-    arbiter = _arbiter(desk, renamed_remotes.pins_now(desk.place))
+    known = renamed_remotes.pins_now(desk.place)
+    if known.terms is not None:
+        from bb.ledger.fleet.settings import NotInFleet  # noqa: PLC0415  (most ledgers have no fleet)
+
+        raise NotInFleet("an engine decides about global reservations, and this clone has not joined its fleet")
+    arbiter = _arbiter(desk, known)
     try:
         with SyncLock(store.path, PATIENCE), store.git:
             return _Attempts(desk, Sync(store, arbiter, desk.now(), PATIENCE), wanted, allow_secret).granted()
@@ -94,6 +101,7 @@ class _Attempts:
     def __init__(self, desk: Desk, at_work: Sync, wanted: Wanted, allow_secret: str | None) -> None:
         self._desk = desk
         self._at_work = at_work
+        self._carrier = GitCarrier(at_work)
         self._wanted = wanted
         self._allow_secret = allow_secret
         self._base = ""  # the published commit of the last attempt
@@ -120,7 +128,7 @@ class _Attempts:
         recorded after it is admitted.
         """
         desk, at_work = self._desk, self._at_work
-        at_work.look()
+        self._carrier.look()
         if at_work.pin.tip is None:
             raise NotPublished(f"the ledger is not on {at_work.name} yet", hint="publish it first: `bb sync`")
         if at_work.base() == self._base:  # a push was refused, but there is nothing new
@@ -178,18 +186,12 @@ class _Attempts:
 
     def _is_admitted(self, names: list[str]) -> bool:
         """Publish on top of the commit that was fetched. Whether the reservations NAMES are admitted."""
-        at_work = self._at_work
         try:
-            at_work.push(at_work.wanted())
-        except remote.Moved:
-            return False
-        except remote.unreachable() as offline:
-            try:
-                at_work.look()  # the push may have arrived, and only the answer was lost
-            except remote.unreachable():
-                self._void = []  # it may have been admitted, so it must not be released here
-                raise GrantPending(f"it may have been published: {offline.message}", reservation_ids=names) from None
-        return all(name in at_work.pins.in_force.grants for name in names)
+            place = self._carrier.append_on_tip()
+        except AppendUnknown.error as unknown:
+            self._void = []  # it may have been admitted, so it must not be released here
+            raise GrantPending(unknown.message, reservation_ids=names) from None
+        return place is not None and all(name in self._at_work.pins.in_force.grants for name in names)
 
 
 def _was_given_back(reservation: Reservation | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.kernel.errors import BbError
+from bb.ledger.fleet.outbox import FleetBehind
 from bb.ledger.published import pins
 from bb.ledger.travel.sync import PULL, PUSH
 from bb.ops.desk import relay_questions
@@ -29,14 +30,26 @@ def sync(desk: Desk, name: str, direction: str, patience: float, *, archives: bo
         return _synced(desk, name, direction, patience, archives=archives)
     except BbError as refusal:
         if direction != PULL:
+            if refusal.code != FleetBehind.code and (end := _end(desk, name, patience)):
+                return run_sync(desk, name, direction, int(patience), publishes=False) | {"void": end.get("void", [])}
             save_outcome(desk, name, desk.now(), refusal, None)
             raise
         # Without the engine, the git archive has all that was published before.
         return run_sync(desk, name, PULL, int(patience), publishes=False) | {"without_engine": refusal.message}
 
 
+def _end(desk: Desk, name: str, patience: float) -> dict[str, Any] | None:
+    """What a fetch has brought, if the published ledger has no fleet any more: this clone has left it, and syncs as
+    before. None if it has one, or cannot be fetched."""
+    try:
+        fetched = run_sync(desk, name, PULL, int(patience), publishes=False)
+    except BbError:
+        return None
+    return None if desk.is_in_fleet else fetched
+
+
 def _synced(desk: Desk, name: str, direction: str, patience: float, *, archives: bool) -> dict[str, Any]:
-    answer: dict[str, Any] = {"already_running": False, "remote": name, "sent": 0, "came": 0}
+    answer: dict[str, Any] = {"already_running": False, "remote": name}
     if direction != PULL:
         answer |= relay_questions.ask(desk, "flush", patience)
     if direction != PUSH:

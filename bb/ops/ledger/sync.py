@@ -31,6 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from bb.kernel.errors import BbError
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Tip
     from bb.ledger.records.store import Store
@@ -149,15 +150,36 @@ def sync(
             answer = fleet_sync.sync(desk, name, direction, timeout, archives=publish or farewell)
             return answer | ({"farewell": _say_farewell(desk, name, timeout)} if farewell else {})
     if not pull:
-        _must_publish(desk, name, remote, publishes=publish)
+        _must_publish(desk, name, remote, timeout, publishes=publish)
     ref = _ref_of(desk, place, name, publishes=publish)
     answer = run_sync(desk, name, direction, timeout, publishes=publish, ref=ref)
+    if not pull and _is_left_out(desk, name):
+        raise _not_in_fleet(answer)
     return answer | {"farewell": _say_farewell(desk, name, timeout)} if farewell else answer
 
 
-def _must_publish(desk: Desk, name: str, named: str | None, *, publishes: bool) -> None:
-    """Refuse if this clone has not published to the remote NAME, and is not asked to."""
+def _is_left_out(desk: Desk, name: str) -> bool:
+    """Whether the ledger on the remote NAME has a fleet that this clone has not joined. Then it can only fetch."""
+    known = pins.read(desk.place.store)
+    return known.terms is not None and known.home == name and not desk.is_in_fleet
+
+
+def _not_in_fleet(answer: dict[str, Any]) -> BbError:
+    """The refusal of a sync that was to send something, and could only fetch."""
+    from bb.ledger.fleet.settings import NotInFleet  # noqa: PLC0415  (most ledgers have no fleet)
+
+    message = "nothing was sent: lines go through the engine of this ledger's fleet, which this clone has not joined"
+    return NotInFleet(message, **answer)
+
+
+def _must_publish(desk: Desk, name: str, named: str | None, timeout: int, *, publishes: bool) -> None:
+    """Refuse if this clone has not published to the remote NAME, and is not asked to; or if lines go through an engine
+    that it has not joined."""
     must_exist(desk)
+    if _is_left_out(desk, name):
+        answer = run_sync(desk, name, PULL, timeout, publishes=False)
+        if _is_left_out(desk, name):  # the fleet might have ended
+            raise _not_in_fleet(answer)
     saved_pins = renamed_remotes.pins_now(desk.place)
     if not (publishes or saved_pins.remote(name).publishes):
         hint = f"run `bb sync --publish --remote {name}` once; {ONLY_PULL}" if named else None

@@ -47,7 +47,7 @@ class Limit(Number):
 
 @op("status", reads=True, screen="overview", examples=("bb status", "bb status --json", "bb status --all"))
 def status(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
-    """Show agents, reservations, messages to accept, incursions, the queue and the last sync.
+    """Show agents, reservations, messages to accept, incursions, the queue, and the last sync or the fleet.
 
     Of many agents, the 50 that were seen last are shown. Of many reservations, 50 are shown: freezes, then those of
     active and stale agents, then the latest. `left_out` has the numbers of the others.
@@ -83,7 +83,7 @@ def status(desk: Desk, *, all_: bool = False) -> dict[str, Any]:
             for one in line
         ],
         "is_damaged": bool(desk.store.damages()),
-        **({"sync": None, **fleet_age.member(desk)} if desk.is_in_fleet else {"sync": _synced(desk)}),
+        **_exchange(desk),
         **({"left_out": left_out} if left_out else {}),
     }
 
@@ -92,6 +92,17 @@ def _stale_minutes(desk: Desk, index: Index) -> dict[str, Any]:
     """The minutes of silence after which an agent is stale here, and the value pinned for every clone."""
     pinned = thresholds.pinned(index.state(thresholds.NAME, thresholds.ENTRY))
     return {"minutes": desk.stale_after_in(index) // clock.MINUTE, "pinned": pinned}
+
+
+def _exchange(desk: Desk) -> dict[str, Any]:
+    """How this clone exchanges lines with others: the last sync, and in a fleet the state of that."""
+    if pins.read(desk.place.store).terms is None:
+        return {"sync": _synced(desk)}
+    from bb.ledger.fleet import overview as fleets  # noqa: PLC0415  (needed only in a fleet)
+
+    state = fleets.line(fleets.overview(desk.place, desk.now(), asks_engine=False)) or {}
+    age = fleet_age.member(desk).get("fleet", {})
+    return {"sync": None if desk.is_in_fleet else _synced(desk), "fleet": {"place": None, **age, **state}}
 
 
 def _synced(desk: Desk) -> dict[str, Any] | None:

@@ -39,6 +39,7 @@ def open_problems(desk: Desk) -> list[dict[str, Any]]:
     events = Events(index, held, work_tree.root_of(desk.place))
     problems = [
         *_damage(desk, now),
+        *_fleet(desk, now),
         *_taken_names(desk, index, now),
         *_asked_of_the_person(index),
         *_to_confirm(index, now, desk.principal()),
@@ -72,6 +73,18 @@ def _damage(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
     for damage in desk.store.damages():
         text = f"line {damage.n} of the ledger's journal {damage.writer} is damaged: {damage.reason}"
         yield _problem("damage", f"{damage.writer}.{damage.n}", clock.text(now), text, "bb doctor --fix")
+
+
+def _fleet(desk: Desk, now: int) -> Iterator[dict[str, Any]]:
+    """A fleet whose engine has another history, or is not durable. One that is only away comes back by itself."""
+    if not desk.is_in_fleet:
+        return
+    from bb.ledger.fleet import overview  # noqa: PLC0415  (needed only in a fleet)
+
+    found = overview.overview(desk.place, now, asks_engine=False)
+    if found["state"] == overview.STOPPED:
+        step = found["hint"] or "look at it: bb fleet status"
+        yield _problem("fleet", str(found["code"]), clock.text(now), f"the fleet has stopped: {found['message']}", step)
 
 
 def _taken_names(desk: Desk, index: Index, now: int) -> Iterator[dict[str, Any]]:

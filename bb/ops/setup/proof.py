@@ -12,7 +12,7 @@ from typing import Any
 from bb.coordination.wiring import hosts, setup_parts
 from bb.coordination.wiring.setup_parts import Part
 from bb.kernel import clock
-from bb.ledger.care import checkup
+from bb.ledger.care.finding import BROKEN, GOOD, ODD, Finding
 from bb.ledger.files import launchers
 from bb.ledger.git import ownership
 from bb.ledger.git.place import NotARepository
@@ -34,7 +34,7 @@ DOES = {
 PLUGIN = "the command in the plugin refused an edit of a held file"
 
 
-def findings(desk: Desk) -> list[checkup.Finding]:
+def findings(desk: Desk) -> list[Finding]:
     """The installed hooks and MCP entries, for `bb doctor`. Commands run only in a repository of the user."""
     try:
         if desk.is_served or not ownership.is_ours(desk.place, desk.env):
@@ -46,14 +46,14 @@ def findings(desk: Desk) -> list[checkup.Finding]:
     return [_finding(row) for row in rows if row["state"] in (PROVED, UNPROVED) and row["where"]]
 
 
-def _finding(row: Mapping[str, Any]) -> checkup.Finding:
+def _finding(row: Mapping[str, Any]) -> Finding:
     if row["state"] != PROVED:
-        return checkup.Finding(row["part"], checkup.BROKEN, row["why"], row["mend"])
+        return Finding(row["part"], BROKEN, row["why"], row["mend"])
     shown = f"{row['where']}: {row['shown']}"
     if row["note"]:
-        return checkup.Finding(row["part"], checkup.ODD, shown, row["note"])
+        return Finding(row["part"], ODD, shown, row["note"])
     called = f"; last called {row['last_call']}" if row["last_call"] else ""
-    return checkup.Finding(row["part"], checkup.GOOD, f"{shown}{called}", row["mend"])
+    return Finding(row["part"], GOOD, f"{shown}{called}", row["mend"])
 
 
 def bad_states(*, is_named: bool) -> tuple[str, ...]:

@@ -225,13 +225,14 @@ def doctor(desk: Desk, *, fix: bool = False) -> dict[str, Any]:
         fix: Repair what can be repaired without losing a complete line.
     """
     from bb.ledger.care import checkup  # noqa: PLC0415  (not needed for the help text)
+    from bb.ledger.care.finding import BROKEN  # noqa: PLC0415
     from bb.ops.setup import proof  # noqa: PLC0415
 
     now = desk.now_or_none()
     mended = checkup.mend(desk.cwd, desk.env, now) if fix else []
     findings = [*checkup.check(desk.cwd, desk.env, now, desk.progress), *proof.findings(desk)]
     report: dict[str, Any] = {"checks": [finding.as_dict() for finding in findings], "mended": mended}
-    if broken := [finding for finding in findings if finding.state == checkup.BROKEN]:
+    if broken := [finding for finding in findings if finding.state == BROKEN]:
         names = ", ".join(finding.name for finding in broken)
         raise ProblemsFound(f"{len(broken)} of {len(findings)} checks failed: {names}", **report)
     return report

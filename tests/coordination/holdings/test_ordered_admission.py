@@ -355,6 +355,49 @@ def test_a_later_reader_finds_the_grants_that_were_in_the_way_at_the_place():
     assert ordered_admission.why_not(world.fold.admitted, HERE, FOUR, wants(CY, "src")) is None
 
 
+# -- beside a file
+
+
+class File(dict[str, Any]):
+    """A mapping in a file that can be lost."""
+
+    is_lost = False
+
+    def __contains__(self, key: object) -> bool:
+        if self.is_lost:
+            raise OSError
+        return super().__contains__(key)
+
+
+def test_a_fold_whose_state_is_in_a_file_stays_where_it_was_if_the_file_cannot_be_read():
+    world = ada_has_src()
+    generations = File(world.fold.admitted.generations)
+    world.fold.saved(world.fold.admitted.replace(generations=generations))
+    generations.is_lost = True
+    with pytest.raises(OSError):  # noqa: PT011
+        world.row((THREE, Released(ADA, ONE)), (TWO, wants(BO, "src")))
+    generations.is_lost = False
+    world.place -= 1
+
+    changes = world.row((THREE, Released(ADA, ONE)), (TWO, wants(BO, "src")))
+
+    assert isinstance(changes.verdict(TWO), Grant)
+    assert changes.grants[ONE].ended == changes.grants[TWO].token == 12
+
+
+def test_a_grant_is_found_wherever_it_is():
+    world = ada_has_src()
+    world.fold.saved(world.fold.admitted)
+    world.row((TWO, wants(BO, "docs")))
+    world.row((THREE, Released(BO, TWO)))
+
+    found = [world.fold.grant(name) for name in (ONE, TWO, FOUR)]
+
+    assert found == [world.fold.admitted.grants[ONE], world.fold.admitted.grants[TWO], None]
+    world.fold.saved(world.fold.admitted)
+    assert [world.fold.grant(name) for name in (ONE, TWO, FOUR)] == found
+
+
 def test_a_grant_from_before_is_known_by_its_name():
     """A relay that has started again names the holder that it knows from its saved results."""
     before = ada_has_src()

@@ -10,6 +10,7 @@ from bb.coordination.holdings.admission import Admitted, Grant
 from bb.kernel.errors import BbError
 from bb.ledger.published import pins, saved_mapping
 from bb.ledger.published.charter import Charter
+from bb.ledger.published.fleet_results import FleetResults
 from bb.ledger.published.pins import Pin, Pins
 from bb.ledger.published.saved_mapping import SavedMapping
 from bb.ledger.published.tip import Compacted, Head, SavedHeads, Tip
@@ -35,6 +36,15 @@ def test_what_is_saved_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert again == KNOWN
     pins.write(str(tmp_path), again)
     assert pins.read(str(tmp_path)) == KNOWN
+
+
+@pytest.mark.parametrize(("read_up_to", "is_relays"), [(6, False), (7, True), (8, True)])
+def test_the_results_of_a_relay_are_in_force_unless_the_archive_is_further(read_up_to: int, is_relays: bool):
+    relays = FleetResults("0" * 16, read_up_to, read_up_to, "", 0, Admitted(names={"relay": ("a",)}))
+
+    found = KNOWN.replace(fleet=relays).in_force
+
+    assert found == (relays.admitted if is_relays else RESULTS)
 
 
 def test_few_entries_are_on_the_one_line_of_the_file(tmp_path: Path):

@@ -1,0 +1,547 @@
+"""The relay of a clone, with an engine in memory on which anything can go wrong."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bb.kernel.errors import Refusal
+from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
+from bb.ledger.published import pins
+from tests.ledger.fleet.fleet_support import FIRST, SECOND, Waiting, become_equal, fleet, switch, wait_for
+from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
+from tests.stories.travel.travel_support import clone
+
+SLACK = 5.0  # seconds that a busy machine may need more
+
+
+def test_a_reservation_is_admitted_and_a_second_one_of_another_machine_is_refused_by_name(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src/parser")
+        lost = there.reserve("src")
+
+        assert won["state"] == "admitted"
+        assert won["token"] == won["place"]
+        assert lost["state"] == "refused"
+        assert lost["by"] == [
+            {"reservation_id": won["id"], "agent_id": here.agent, "scope": "src/parser", "token": won["token"]}
+        ]
+        become_equal(here, there)
+
+
+def test_flush_sends_everything_and_fresh_brings_it_to_the_other_machine(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        event = here.reserved("src/lexer", order=None)
+
+        flushed = here.result("flush")
+        fresh = there.result("fresh")
+
+        assert fresh["imported"] >= flushed["place"]
+        assert event.encode() in there.lines()[here.writer]
+
+
+def test_a_line_that_nobody_asks_about_is_sent_and_brought_by_itself(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        event = here.reserved("src/lexer", order=None)
+
+        wait_for(lambda: event.encode() in there.lines().get(here.writer, b""))
+
+
+def test_a_reservation_ends_when_its_holder_releases_it_and_another_one_gets_a_higher_token(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src")
+        here.release(won["id"])
+        here.result("flush")
+        next_one = there.reserve("src")
+
+        assert next_one["state"] == "admitted"
+        assert next_one["token"] > won["token"]
+
+
+def test_a_take_over_never_wins_against_a_holder_that_renews(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src")
+        seen = there.result("fresh")["imported"]
+        here.renew(won["id"])
+        here.result("flush")
+        lost = there.reserve("src", takes=f"{won['id']}@{seen}")
+        seen = there.result("fresh")["imported"]
+        taken = there.reserve("src", takes=f"{won['id']}@{seen}")
+
+        assert (lost["state"], lost["by"][0]["reservation_id"]) == ("refused", won["id"])
+        assert taken["state"] == "admitted"
+
+
+def test_a_reservation_for_another_log_is_void(tmp_path: Path):
+    with fleet(tmp_path) as (here, _):
+        assert here.reserve("src", order=SECOND)["state"] == "void"
+
+
+def test_a_line_that_was_never_recorded_and_a_malformed_request_are_told(tmp_path: Path):
+    with fleet(tmp_path) as (here, _):
+        unknown = f"{here.writer}.999999"
+
+        assert here.result("settle", events=[unknown])["events"][unknown]["state"] == "void"
+        assert here.code("settle") == "RELAY_REQUEST"
+        assert here.code("settle", events=["../x"]) == "RELAY_REQUEST"
+        assert here.code("dance") == "RELAY_REQUEST"
+        assert here.code("fresh", patience=-1) == "RELAY_REQUEST"
+
+
+# -- answers that are lost, and engines that are away
+
+
+def test_a_lost_answer_is_settled_by_sending_the_same_lines_again(tmp_path: Path):
+    engine, lost = MemoryEngine(), []
+
+    def lose_once(name: str) -> None:
+        if name == "append" and not lost:
+            lost.append(name)
+            raise AppendUnknown()
+
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        engine.after = lose_once
+        won = here.reserve("src")
+
+        assert lost
+        assert won["state"] == "admitted"
+        assert [row.place for row in engine.log.rows if won["id"].encode() in row.octets] == [won["token"]]
+        become_equal(here, there)
+
+
+def test_if_no_answer_comes_back_in_time_the_grant_is_pending_and_settles_later(tmp_path: Path):
+    engine = MemoryEngine()
+
+    def lose(name: str) -> None:
+        if name == "append":
+            raise AppendUnknown()
+
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        engine.after = lose
+        engine.before = raising("head", EngineUnreachable)
+        event = here.reserved("src")
+
+        assert here.code("settle", patience=0.3, events=[event]) == "GRANT_PENDING"
+        engine.after = engine.before = nothing
+        assert here.result("settle", events=[event])["events"][event]["state"] == "admitted"
+
+
+def test_an_ask_is_refused_within_two_seconds_if_the_engine_is_away_and_nothing_was_sent(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        engine.before = raising("head", EngineUnreachable, "append", "read", "wait", "beat")
+        wait_for(lambda: here.result("status")["state"] == "away")
+        begun = time.monotonic()
+        waiting = here.begin_to_ask("settle", 60.0, events=[here.reserved("src")])
+
+        assert waiting.get()["error"]["code"] == "ENGINE_UNREACHABLE"
+        assert waiting.at - begun < 2.0 + SLACK
+        assert here.code("fresh") == "ENGINE_UNREACHABLE"
+        assert here.code("flush") == "ENGINE_UNREACHABLE"
+
+
+def test_an_engine_that_says_nothing_is_unreachable_for_lines_that_were_not_sent_and_pending_for_those_that_were(
+    tmp_path: Path,
+):
+    engine, silent, goes_on = MemoryEngine(), threading.Event(), threading.Event()
+
+    def hold(name: str) -> None:
+        if name == "append":
+            silent.set()
+            goes_on.wait(60)
+
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        engine.before = hold
+        first = here.reserved("src")
+        sent = here.begin_to_ask("settle", 3.0, events=[first])
+        assert silent.wait(60)
+        second = here.reserved("docs")
+        unsent = here.begin_to_ask("settle", 60.0, events=[second])
+
+        assert unsent.get()["error"]["code"] == "ENGINE_UNREACHABLE"
+        assert sent.get()["error"]["code"] == "GRANT_PENDING"
+        engine.before = nothing
+        goes_on.set()
+        verdicts = here.result("settle", events=[first, second])["events"]
+        assert {verdict["state"] for verdict in verdicts.values()} == {"admitted"}
+        become_equal(here, there)
+
+
+def test_all_lines_that_wait_go_in_one_append(tmp_path: Path):
+    engine, silent, goes_on = MemoryEngine(), threading.Event(), threading.Event()
+
+    def hold(name: str) -> None:
+        if name == "append":
+            silent.set()
+            goes_on.wait(60)
+
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        rows = len(engine.log.rows)
+        engine.before = hold
+        first = here.reserved("src/0")
+        waiting = [here.begin_to_ask("settle", events=[first])]
+        assert silent.wait(60)
+        for n in range(1, 9):
+            waiting.append(here.begin_to_ask("settle", events=[here.reserved(f"src/{n}")]))
+        engine.before = nothing
+        goes_on.set()
+
+        assert all(one.get()["ok"] for one in waiting)
+        assert len(engine.log.rows) - rows <= 3
+
+
+# -- what the engine may not do
+
+
+def test_a_restored_backup_stops_every_verdict_until_the_log_is_right_again(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        old = engine.backup()
+        here.reserve("src")
+        there.result("fresh")
+        new = engine.backup()
+        engine.restore(old)
+        engine.before = raising("wait", EngineUnreachable)
+        wait_for(lambda: here.result("status")["refusal"])
+        engine.before = nothing
+
+        wait_for(lambda: here.result("status")["state"] == "stopped")
+        assert here.code("settle", events=[here.reserved("docs")]) == "ENGINE_REWOUND"
+        wait_for(lambda: there.code("fresh") == "ENGINE_REWOUND" or there.result("status")["state"] == "stopped")
+        engine.restore(new)
+        wait_for(lambda: here.result("status")["state"] == "connected")
+        assert here.reserve("tests")["state"] == "admitted"
+
+
+def test_another_history_of_the_same_length_is_found_too(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        there.stop()
+        old = engine.backup()
+        here.reserve("src")
+        here.stop()
+        engine.restore(old)
+        there.start()
+        there.reserve("docs")
+        there.reserve("docs/more")
+        here.start()
+
+        wait_for(lambda: here.result("status")["state"] == "stopped")
+        assert here.code("fresh") == "ENGINE_REWOUND"
+
+
+def test_an_engine_without_the_log_is_another_engine(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        logs, engine.logs = engine.logs, {}
+        wait_for(lambda: here.code("fresh") == "ANOTHER_ENGINE")
+        engine.logs = logs
+
+        wait_for(lambda: here.result("status")["state"] == "connected")
+
+
+def test_an_engine_that_may_lose_what_it_acknowledges_gives_no_verdicts(tmp_path: Path):
+    engine = MemoryEngine()
+    engine.is_durable = False
+    with fleet(tmp_path, engine) as (here, _):
+        wait_for(lambda: here.code("fresh") == "ENGINE_NOT_DURABLE")
+
+
+def test_a_closed_log_takes_nothing_and_says_so(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        engine.log.is_closed = True
+
+        assert here.code("settle", events=[here.reserved("src")]) == "FLEET_ENDED"
+
+
+def test_a_machine_without_rights_is_told(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        engine.before = raising("append", Denied)
+
+        assert here.code("settle", events=[here.reserved("src")]) == "ENGINE_DENIED"
+
+
+# -- a new incarnation
+
+
+def test_a_new_incarnation_begins_from_the_archive_and_gets_the_lines_that_it_lacks(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        won = here.reserve("src")
+        there.result("fresh")
+        engine.logs = {}
+        switch(here.clone, engine, SECOND, first=1_000_000)
+        wait_for(lambda: here.result("status")["incarnation"] == SECOND)
+        wait_for(lambda: there.result("status")["incarnation"] == SECOND)
+        here.result("flush")
+        again = there.reserve("docs", order=SECOND)
+
+        former = here.result("settle", events=[won["id"]])["events"][won["id"]]["state"]
+        inside = there.reserve("src/x", order=SECOND)["state"]
+
+        assert again["token"] >= 1_000_000 > won["token"]
+        # It depends on whether the former grant was archived in time. Both machines agree.
+        assert (former, inside) in (("admitted", "refused"), ("void", "admitted"))
+        become_equal(here, there)
+
+
+# -- hostile rows
+
+
+def hostile_rows(writer: str, first: int) -> list[tuple[str, int, bytes]]:
+    """Rows that no relay of ours would send, each by a machine with the right to append."""
+    stranger = "aaaaaaaaaaaa"
+    return [
+        (stranger, 1, b"no json\n"),
+        (stranger, 2, b"\n\n\n"),
+        ("bbbbbbbbbbbb", 1, b"x" * (2 << 20) + b"\n"),
+        ("cccccccccccc", 7, b'{"v":1,"id":"cccccccccccc.7","l":1}\n'),
+        ("dddddddddddd", 1, b"without an end"),
+        ("eeeeeeeeeeee", 1, b""),
+        ("-", 0, b""),
+        ("../../etc/x", 1, b"path\n"),
+        ("a b\nc", 1, b"path\n"),
+        (writer, first, b"our number, other bytes\n"),
+    ]
+
+
+def test_hostile_rows_keep_their_places_and_nothing_of_them_counts_anywhere(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        there.result("flush")
+        number = len(there.lines()[there.writer].split(b"\n"))
+        with engine.lock:
+            begun = engine.log.place
+            rows = hostile_rows(there.writer, number + 1)
+            for writer, first, octets in rows:
+                engine.log.add(writer, first, octets)
+        won = here.reserve("src")
+
+        assert won["state"] == "admitted"
+        assert won["token"] > begun + len(rows)
+        assert not {"aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc", "dddddddddddd"} & here.lines().keys()
+        assert here.result("status")["flawed"]
+        become_equal(here, there)
+
+
+def test_a_writer_whose_numbers_somebody_took_goes_on_under_a_new_one(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        there.result("flush")
+        former = there.writer
+        number = len(there.lines()[former].split(b"\n"))
+        with engine.lock:
+            engine.log.append(former, number + 1, [b"somebody else wrote this"], 0)
+        event = there.reserved("src", order=None)
+        wait_for(lambda: there.writer != former or there.result("flush"), there)
+        wait_for(lambda: there.writer != former, there)
+        won = there.reserve("docs")
+
+        assert won["state"] == "admitted"
+        assert won["id"].split(".")[0] != event.split(".")[0]
+        become_equal(here, there)
+
+
+def test_a_copied_clone_goes_on_under_a_new_writer_when_the_engine_has_other_lines_of_it(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        there.stop()
+        # A virtual machine that was put back to an earlier state: the same writer, and other lines with its numbers.
+        store = Path(there.path)
+        kept = tmp_path / "kept"
+        shutil.copytree(store, kept, symlinks=True)
+        there.reserved("src/one", order=None)
+        there.start()
+        there.result("flush")
+        there.stop()
+        put_back(kept, store)
+        former = there.writer
+        lost = there.reserved("src/two", order=None)
+        assert lost.startswith(former)
+        there.start()
+
+        wait_for(lambda: there.writer not in (former, "None"), there)
+        there.result("flush")
+        become_equal(here, there)
+        assert b"src/one" in here.lines()[former]
+        assert b"src/two" in here.lines()[there.writer]
+
+
+# -- the saved results
+
+
+def test_lost_results_are_computed_again_from_the_archive(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src")
+        there.result("fresh")
+        grants = there.grants()
+        there.stop()
+        for file in (Path(there.path) / "fleet").glob("results.sqlite*"):
+            file.unlink()
+        there.start()
+        there.result("fresh")
+
+        assert won["id"] in grants["grants"]
+        assert there.grants() == grants
+        become_equal(here, there)
+
+
+def test_results_that_are_removed_while_the_relay_runs_are_made_again(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src")
+        there.result("fresh")
+        for file in (Path(there.path) / "fleet").glob("results.sqlite*"):
+            file.unlink()
+        here.reserve("docs")
+        wait_for(lambda: there.ask("fresh")["ok"] and won["id"] in there.grants()["grants"], there)
+
+        become_equal(here, there)
+
+
+def test_damaged_results_are_made_again(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src")
+        there.result("fresh")
+        there.stop()
+        for file in (Path(there.path) / "fleet").glob("results.sqlite*"):
+            file.write_bytes(b"no database" * 1000)
+        there.start()
+        there.result("fresh")
+
+        assert won["id"] in there.grants()["grants"]
+        become_equal(here, there)
+
+
+def test_journals_that_lost_their_ends_in_a_power_failure_are_completed_again(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        there.result("fresh")
+        for n in range(5):
+            here.reserve(f"src/{n}")
+        there.result("fresh")
+        there.stop()
+        (journal,) = (Path(there.path) / "received" / here.writer).glob("*.jsonl")
+        octets = journal.read_bytes()
+        journal.write_bytes(octets[: octets.rfind(b"\n", 0, -1000) + 30])
+        there.start()
+
+        become_equal(here, there)
+
+
+# -- the archive
+
+
+def test_the_relay_that_leads_archives_and_a_newcomer_computes_the_same_from_git_alone(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src")
+        lost = there.reserve("src")
+        there.reserve("docs")
+        archived = here.result("archive")
+        there.result("archive")
+        newcomer = clone(tmp_path / "hub.git", "newcomer")
+        newcomer.sync(pull=True)
+        known = pins.read(str(newcomer.store))
+
+        assert archived["archived"] >= archived["place"] > 0
+        assert known.admitted.as_json()["grants"] == here.grants()["grants"]
+        assert won["id"] in known.admitted.grants
+        assert lost["id"] not in known.admitted.grants
+
+
+def test_a_row_that_does_not_count_is_archived_without_lines(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        with engine.lock:
+            for writer, first, octets in hostile_rows("ffffffffffff", 1):
+                engine.log.add(writer, first, octets)
+        won = there.reserve("src")
+        here.result("archive")
+        newcomer = clone(tmp_path / "hub.git", "newcomer")
+        newcomer.sync(pull=True)
+        known = pins.read(str(newcomer.store))
+
+        assert won["id"] in known.admitted.grants
+        assert known.admitted.as_json()["grants"] == here.grants()["grants"]
+
+
+# -- signs of life
+
+
+def test_agents_of_other_machines_are_heard_by_the_engines_clock(tmp_path: Path):
+    engine = MemoryEngine()
+    engine.ahead = 60 * 60 * 1000
+    with fleet(tmp_path, engine) as (here, there):
+        wait_for(lambda: there.agent in here.heard or here.agent in there.heard)
+        heard = here.heard | there.heard
+
+        assert all(0 <= age < 60_000 for age in heard.values())
+        assert here.result("status")["machines_alive"] >= 1
+        assert abs(here.result("status")["skew_ms"] - engine.ahead) < 60_000
+
+
+def test_the_status_tells_what_a_person_must_know(tmp_path: Path):
+    with fleet(tmp_path) as (here, _):
+        here.reserve("src")
+        status = here.result("status")
+
+        assert (status["state"], status["engine"], status["incarnation"]) == ("connected", "postgres", FIRST)
+        assert status["unsent"] == status["lag"] == 0
+        assert status["health"] == {"durable": True}
+        assert status["heard_at"] > 0
+        assert status["refusal"] is None
+
+
+def test_what_waits_is_answered_when_the_relay_ends(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        engine.before = raising("head", EngineUnreachable, "append", "read", "wait")
+        waiting = here.begin_to_ask("flush", 60.0)
+        relay = here.relay
+        here.stop()
+        assert relay
+
+        answer = waiting.get()
+        assert answer["ok"] or answer["error"]["code"] in ("RELAY_STOPPED", "ENGINE_UNREACHABLE")
+        late = Waiting()
+        relay.ask({"ask": "fresh"}, late.answer)
+        assert late.get()["error"]["code"] == "RELAY_STOPPED"
+
+
+def raising(*names: object) -> Callable[[str], None]:
+    """Refuses these operations. The second of NAMES is the refusal."""
+    first, refusal, *rest = names
+
+    def check(name: str) -> None:
+        if name == first or name in rest:
+            assert isinstance(refusal, Refusal)
+            raise refusal()
+
+    return check
+
+
+def put_back(kept: Path, store: Path) -> None:
+    """Put the files of a store back, so that it is the same store: its locks keep their identity."""
+    names = {file.relative_to(kept) for file in kept.rglob("*") if file.is_file()}
+    for file in list(store.rglob("*")):
+        if file.is_file() and file.relative_to(store) not in names and "fleet" not in file.parts:
+            file.unlink()
+    for name in names:
+        if name.name != "lock" and "fleet" not in name.parts:
+            (store / name).write_bytes((kept / name).read_bytes())

@@ -1,0 +1,103 @@
+"""What the stories of reserving in a fleet share: two clones with a home and a daemon each, and a proxy before the
+engine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bb.ledger.local import fleet_files
+from tests.engines import Postgres, Proxy
+from tests.stories.daemon.cli_support import ended
+from tests.support import Ran, Scratch, is_running, scratch
+from tests.waiting import until
+
+AMBER, COBALT = "amber-otter", "cobalt-harbor"
+
+
+@dataclass
+class Side:
+    """A clone on a machine of its own: one agent, one home, one daemon."""
+
+    at: Scratch
+    agent: str
+
+    def json(self, *words: str, **settings: Any) -> Ran:
+        return self.at.json(*words, **{"BB_AGENT": self.agent, **settings})
+
+    def text(self, *words: str, **settings: Any) -> Ran:
+        return self.at.bb(*words, **{"BB_AGENT": self.agent, **settings})
+
+    def reserve(self, scope: str, *more: str, **settings: Any) -> Ran:
+        return self.json("agent", "reserve", "--scope", scope, *more, **settings)
+
+    def waits(self, scope: str, seconds: str) -> Ran:
+        """Wait for SCOPE, in a process beside those that the test starts meanwhile."""
+        return self.at.started("reserve", scope, "--wait", seconds, "--json", BB_AGENT=self.agent)
+
+    def token(self, scope: str) -> int | None:
+        """The token of our reservation of SCOPE; None without one."""
+        rows = self.json("agent", "status", "--agent", self.agent).data["reservations"]
+        return next((row["token"] for row in rows if row["scope"] == scope and row.get("global")), None)
+
+    def state(self, scope: str) -> str | None:
+        rows = self.json("agent", "status", "--agent", self.agent).data["reservations"]
+        return next((row["state"] for row in rows if row["scope"] == scope), None)
+
+    @property
+    def store(self) -> str:
+        return str(self.at.store)
+
+    def daemon(self) -> int:
+        """The process that runs the relay of this clone."""
+        return int(json.loads(Path(fleet_files.path(self.store, fleet_files.ADDRESS)).read_text())["pid"])
+
+    def kill_daemon(self) -> None:
+        pid = self.daemon()
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: not is_running(pid), "the end of the daemon")
+
+
+@dataclass
+class Fleet:
+    """Two clones that have joined a fleet, and the proxy through which the first one reaches the engine."""
+
+    here: Side
+    there: Side
+    proxy: Proxy
+    server: Postgres
+
+
+@contextlib.contextmanager
+def fleet(tmp_path: Path, server: Postgres) -> Iterator[Fleet]:
+    """A fleet on a database of its own. Every daemon ends with it."""
+    hub = scratch(tmp_path / "hub")
+    hub.git("config", "receive.denyCurrentBranch", "ignore")
+    here, there = (_clone(tmp_path, hub, name, agent) for name, agent in (("a", AMBER), ("b", COBALT)))
+    database = server.database()
+    with Proxy(str(server.folder / f".s.PGSQL.{server.port}")) as proxy, ended(here.at), ended(there.at):
+        through = f"host=127.0.0.1 port={proxy.port} dbname={database} user=postgres sslmode=disable"
+        assert here.text("fleet", "begin", server.conninfo(database), "--relay", through, BB_AGENT="").status == 0
+        assert there.text("sync", "--pull").status == 0
+        joined = there.text("fleet", "join", server.conninfo(database), BB_AGENT="")
+        assert joined.status == 0, joined.err
+        yield Fleet(here, there, proxy, server)
+
+
+def _clone(tmp_path: Path, hub: Scratch, name: str, agent: str) -> Side:
+    hub.git("clone", "--quiet", str(hub.path), str(tmp_path / name))
+    at = Scratch(tmp_path / name, {"CCCC_HOME": str(tmp_path / f"home-{name}"), "BB_DAEMON": ""})
+    if name == "a":
+        assert at.bb("init").status == 0
+        assert at.bb("sync", "--publish").status == 0
+    else:
+        assert at.bb("sync", "--pull").status == 0
+    assert at.bb("agent", "register", "--name", agent, "--role", "builder").status == 0
+    assert at.bb("sync", "--publish").status == 0
+    return Side(at, agent)
