@@ -24,7 +24,7 @@ from bb.ledger.fleet.verdicts import Verdicts
 from bb.ledger.journal import kinds
 from bb.ledger.journal.line import DATA, START, Link
 from tests.fleet_worlds.archive import Archive
-from tests.fleet_worlds.disk import Disk
+from tests.fleet_worlds.disk import Disk, copied
 from tests.fleet_worlds.engine import REPO, Engine, Line, Log
 from tests.fleet_worlds.model import Model, meets
 from tests.fleet_worlds.world import MINUTE, SECOND, TIME_OVER, Process, Signal, Steps, Wait, World
@@ -131,7 +131,7 @@ class Machine:
 
     def _read_saved(self) -> None:
         disk = self.disk
-        known = self.model.results(disk.known, disk.digest, disk.start)
+        known = disk.saved
         links = dict(disk.links)
         self.fold = RowFold(
             Base(disk.incarnation, disk.place, disk.digest, known), lambda writer: links.get(writer, START)
@@ -332,7 +332,8 @@ class Machine:
                 self.agents[grant.agent].lost(name)
         for name in [name for name in self.wanted if ids.split_event_id(name)[1] <= disk.placed]:
             del self.wanted[name]
-        fold.saved()
+        disk.save(fold.changed)
+        fold.saved(disk.saved, Admitted())
         self.outbox.has_folded(disk.place, placed)
         self.outbox.imported = disk.place
         self._answer()
@@ -382,9 +383,9 @@ class Machine:
         assert self.archive.charter is not None
         disk, begun = self.disk, self.archive.begun
         disk.incarnation, first = self.archive.charter
-        disk.known, disk.base = begun.known, begun.heads.get(disk.writer, 0)
+        disk.saved = copied(begun.known)
         disk.place, disk.digest = first - 1, door.first_digest(REPO, disk.incarnation)
-        disk.start, disk.placed, disk.links = disk.digest, disk.base, dict(begun.links)
+        disk.placed, disk.links = begun.heads.get(disk.writer, 0), dict(begun.links)
         if not self.rules.sends_again:
             disk.placed = len(disk.own)
         self.wanted = {}
