@@ -1,5 +1,5 @@
-"""What a relay has sent, what the engine made of it, and what each ask waits for. No I/O: the caller tells what happened
-and what time it is, sends what `batch` says, and gives the answers that `due` finds.
+"""What a relay has sent, what the engine made of it, and what each ask waits for. No I/O: the caller tells what has
+happened and what time it is, sends what `batch` says, and gives the answers that `due` finds.
 
 A line of a writer of this store goes through these states, and each of them is a number, because lines go in order:
 
@@ -54,8 +54,8 @@ class Batch(Record):
 
 
 class Ask:
-    """A request that waits. LINES are the last lines that it is about, of each writer. The PLACE that must be read, once
-    it is known."""
+    """A request that waits. LINES are the last lines that it is about, of each writer; PLACE is the one that must be
+    read, once it is known."""
 
     __slots__ = ("answer", "deadline", "events", "kind", "lines", "made_at", "place", "since")
 

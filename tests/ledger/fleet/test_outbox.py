@@ -199,11 +199,15 @@ def test_whatever_happens_no_line_that_may_be_sent_is_called_unsent_and_no_verdi
         elif step == "ask" and recorded:
             asked(at, "settle", now=now, patience=3.0, events=[f"{US}.{recorded}"])
         for ask, answer in at.due(now + (10.0 if step == "late" else 0.0)):
-            n = ask.lines[US]
-            if answer["ok"]:
-                assert n <= folded
-            elif answer["error"]["code"] == "GRANT_PENDING":
-                assert n in sent
-                assert n > folded
-            else:
-                assert n not in sent
+            must_be_right(answer, ask.lines[US], folded, sent)
+
+
+def must_be_right(answer: dict[str, Any], n: int, folded: int, sent: set[int]) -> None:
+    """The answer about line N is right, if the lines up to FOLDED were read back, and these were SENT."""
+    if answer["ok"]:
+        assert n <= folded
+    elif answer["error"]["code"] == "GRANT_PENDING":
+        assert n in sent
+        assert n > folded
+    else:
+        assert n not in sent

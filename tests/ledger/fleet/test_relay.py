@@ -198,8 +198,7 @@ def test_all_lines_that_wait_go_in_one_append(tmp_path: Path):
         first = here.reserved("src/0")
         waiting = [here.begin_to_ask("settle", events=[first])]
         assert silent.wait(60)
-        for n in range(1, 9):
-            waiting.append(here.begin_to_ask("settle", events=[here.reserved(f"src/{n}")]))
+        waiting += [here.begin_to_ask("settle", events=[here.reserved(f"src/{n}")]) for n in range(1, 9)]
         engine.before = nothing
         goes_on.set()
 
