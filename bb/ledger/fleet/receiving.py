@@ -83,6 +83,17 @@ class Receiving:
         """Look at every journal again before the next write."""
         self._ends.clear()
 
+    def differs(self, row: Row, last: Link) -> bool:
+        """Whether our journal has other lines with the numbers of ROW, whose last line has the link LAST. Then another
+        machine writes under our writer's id: one of the two is a copy."""
+        if (last.n, last.head_digest) == self._here.get(row.writer):
+            return False
+        journal = Journal(self._store.path, row.writer)
+        n = min(row.last, journal.tail().n)
+        ours = journal.line(n) if n >= row.first else None
+        theirs = row.octets.split(b"\n")[n - row.first] if ours is not None else b""
+        return ours is not None and ours.partition(DATA)[0] != theirs.partition(DATA)[0]
+
     def _is_here(self, writer: str, last: Link) -> bool:
         """Whether our journal has the line with the link LAST. Then it has every line before it, by the chain."""
         if (last.n, last.head_digest) == self._here.get(writer):

@@ -73,6 +73,16 @@ def test_lines_that_were_never_sent_are_refused_soon_if_the_engine_is_away():
     assert code(at, SOON) == "ENGINE_UNREACHABLE"
 
 
+def test_an_attempt_to_connect_that_began_after_the_ask_and_failed_refuses_it_at_once():
+    at = outbox(recorded=1, connected=False)
+    asked(at, "settle", now=5.0, events=[f"{US}.1"])
+
+    at.lost_connection(EngineUnreachable(), 4.9)
+    assert code(at, 5.1) is None
+    at.lost_connection(EngineUnreachable(), 5.0)
+    assert code(at, 5.1) == "ENGINE_UNREACHABLE"
+
+
 def test_lines_that_may_have_been_sent_are_pending_and_only_at_the_end_of_the_patience():
     at = outbox(recorded=1)
     asked(at, "settle", events=[f"{US}.1"])
@@ -189,11 +199,15 @@ def test_whatever_happens_no_line_that_may_be_sent_is_called_unsent_and_no_verdi
         elif step == "ask" and recorded:
             asked(at, "settle", now=now, patience=3.0, events=[f"{US}.{recorded}"])
         for ask, answer in at.due(now + (10.0 if step == "late" else 0.0)):
-            n = ask.lines[US]
-            if answer["ok"]:
-                assert n <= folded
-            elif answer["error"]["code"] == "GRANT_PENDING":
-                assert n in sent
-                assert n > folded
-            else:
-                assert n not in sent
+            must_be_right(answer, ask.lines[US], folded, sent)
+
+
+def must_be_right(answer: dict[str, Any], n: int, folded: int, sent: set[int]) -> None:
+    """The answer about line N is right, if the lines up to FOLDED were read back, and these were SENT."""
+    if answer["ok"]:
+        assert n <= folded
+    elif answer["error"]["code"] == "GRANT_PENDING":
+        assert n in sent
+        assert n > folded
+    else:
+        assert n not in sent

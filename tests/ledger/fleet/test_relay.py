@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
+from bb.ledger.files import disk
 from bb.ledger.published import pins
 from bb.ledger.records.drafts import draft_of
 from bb.ledger.records.store import Store
@@ -193,8 +198,7 @@ def test_all_lines_that_wait_go_in_one_append(tmp_path: Path):
         first = here.reserved("src/0")
         waiting = [here.begin_to_ask("settle", events=[first])]
         assert silent.wait(60)
-        for n in range(1, 9):
-            waiting.append(here.begin_to_ask("settle", events=[here.reserved(f"src/{n}")]))
+        waiting += [here.begin_to_ask("settle", events=[here.reserved(f"src/{n}")]) for n in range(1, 9)]
         engine.before = nothing
         goes_on.set()
 
@@ -604,3 +608,51 @@ def engine_row(engine: MemoryEngine, machine: Machine, scope: str) -> str:
         store.close()
     wait_for(lambda: any(event.encode() in row.octets for row in engine.log.rows), machine)
     return event
+
+
+# -- disks
+
+
+def test_a_full_disk_loses_nothing_and_the_relay_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    plain, is_full = disk.write_all, [False]
+
+    def write(fd: int, octets: bytes) -> None:
+        name = os.readlink(f"/proc/self/fd/{fd}")
+        if is_full[0] and "clone-1" in name and "received" in name:
+            plain(fd, octets[: len(octets) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        plain(fd, octets)
+
+    monkeypatch.setattr(disk, "write_all", write)
+    with fleet(tmp_path) as (here, there):
+        there.result("fresh")
+        is_full[0] = True
+        won = here.reserve("src")
+        refused = there.ask("fresh", 3.0)
+        is_full[0] = False
+
+        assert not refused["ok"]
+        assert won["state"] == "admitted"
+        become_equal(here, there)
+
+
+def test_a_slow_engine_gets_honest_answers_in_time(tmp_path: Path):
+    engine = MemoryEngine()
+
+    def slowly(name: str) -> None:
+        if name == "append":
+            time.sleep(1.0)  # its disk takes so long
+
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        engine.before = slowly
+        event = here.reserved("src")
+        hasty = here.ask("settle", 0.2, events=[event])
+        patient = here.result("settle", 60.0, events=[event])
+
+        assert hasty["error"]["code"] == "GRANT_PENDING"
+        assert patient["events"][event]["state"] == "admitted"
+        engine.before = nothing
+        become_equal(here, there)
