@@ -135,10 +135,12 @@ class RowFold:
         """One grant in the results in force."""
         return (self._counted or self._every).grant(name)
 
-    def saved(self, every: Admitted, counted: Admitted) -> None:
-        """Forget what has changed: EVERY and COUNTED, which may be in a file, have it too."""
-        self._every.saved(every)
-        if self._counted is not None:
+    def saved(self, every: Admitted | None = None, counted: Admitted | None = None) -> None:
+        """Forget what has changed: it is saved. If EVERY and COUNTED are given, which may be in a file, the older part
+        of the state is looked up there from now on, and not kept in memory."""
+        if every is not None:
+            self._every.saved(every)
+        if counted is not None and self._counted is not None:
             self._counted.saved(counted)
         self.changed, self.changed_counted = Delta(), Delta()
         self.moved, self.flawed = {}, []

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bb.ledger.published.tip import Head
 
 NAME = "pins.json"
-LARGEST = 1 << 26
+LARGEST = 1 << 28  # a million grants are 100 MiB
 
 
 class SnapshotVerdict(Record):
