@@ -30,7 +30,8 @@ def _steps(found: Foreign, verb: str) -> Iterator[str]:
     for step in found["steps"]:
         yield f"  {sentence(step)}"
     for one in found.get("void", ()):
-        yield f"  {one['agent_id']} would lose its reservation of {one['scope']}, and be told so"
+        unless = ", unless the engine still has it" if found.get("again") else ""
+        yield f"  {one['agent_id']} would lose its reservation of {one['scope']}{unless}, and be told so"
 
 
 def _relay(found: Foreign) -> Iterator[str]:

@@ -350,6 +350,8 @@ def test_after_an_old_backup_the_lost_lines_come_back_and_lost_reservations_are_
     postgres.sql(f"drop database {database} with (force)")
     postgres.sql(f"alter database {database}_old rename to {database}")
 
+    planned = there.ask("fleet.begin", again=True, reason="the backup of Monday", dry_run=True)
+    assert [one["scope"] for one in planned["void"]] == ["lib"], "the archive lacks it"
     begun = here.ask("fleet.begin", again=True, reason="the backup of Monday")
 
     assert begun["rows"] == 1, "what is in the backup is published"
