@@ -7,6 +7,7 @@ became of a line. The lines are ledger lines.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -284,9 +285,7 @@ class Machine:
             news, asked_at = self._news, self.world.now / SECOND
             if batch := outbox.batch():
                 yield from self._send(batch)
-            place, incarnation = self.disk.place, self.disk.incarnation
-            rows = yield from self._call(lambda engine: engine.log(incarnation).read(place))
-            if rows:
+            if rows := (yield from self._read()):
                 yield from self._take(rows)
             else:
                 outbox.has_read_everything(asked_at)
@@ -295,6 +294,10 @@ class Machine:
                     yield Wait(news, self.world.about(15 * POLL))
             if self.world.now - self._last_fetch >= self.rules.fetch_in_peace and self._fetch():
                 raise door.EngineUnreachable()  # connect to the new log
+
+    def _read(self) -> Steps:
+        place, incarnation = self.disk.place, self.disk.incarnation
+        return (yield from self._call(lambda engine: engine.log(incarnation).read(place)))
 
     def _send(self, batch: Batch) -> Steps:
         lines, incarnation = self.disk.own[batch.first - 1 : batch.last], self.disk.incarnation
@@ -405,19 +408,23 @@ class Machine:
             if self.session is None or self.stopped or not self.can_fetch:
                 continue
             tip, place, incarnation = self.archive.tip, self.archive.place, self.disk.incarnation
-            try:
-                head, rows = yield from self._call(lambda engine: engine.for_archive(self.name, incarnation, place))
-                if self.archive.place > head:
-                    self._stop(door.EngineRewound())
-                if not rows or self.archive.tip != tip or self.archive.charter[0] != incarnation:
-                    continue
-                if rows[0].place > place + 1 or len(self.archive.continuing(rows)) < len(rows):
-                    self._stop(door.AnotherEngine())
-            except BbError:
-                continue
-            if not self.stopped:
-                yield self.world.about(SECOND)
-                self.archive.push(tip, incarnation, rows)
+            with contextlib.suppress(BbError):
+                yield from self._archive(tip, place, incarnation)
+
+    def _archive(self, tip: int, place: int, incarnation: str) -> Steps:
+        head, rows = yield from self._call(lambda engine: engine.for_archive(self.name, incarnation, place))
+        charter = self.archive.charter
+        if charter is None or charter[0] != incarnation:
+            return
+        if place > head:
+            self._stop(door.EngineRewound())
+        if not rows or self.archive.tip != tip or self.stopped:
+            return
+        if rows[0].place > place + 1 or len(self.archive.continuing(rows)) < len(rows):
+            self._stop(door.AnotherEngine())
+            return
+        yield self.world.about(SECOND)
+        self.archive.push(tip, incarnation, rows)
 
     # -- signs of life
 

@@ -279,9 +279,9 @@ class Model:
         )
         self.highest = max(self.highest, claim.token)
         for other in list(self.claims.values()):
-            if other.agent != claim.agent and not (other.shared and claim.shared) and not other.is_in_doubt:
-                if meets(other.where, claim.where):
-                    self._both(*sorted((other, claim), key=lambda one: one.since))
+            is_beside = other.agent == claim.agent or (other.shared and claim.shared) or other.is_in_doubt
+            if not is_beside and meets(other.where, claim.where):
+                self._both(*sorted((other, claim), key=lambda one: one.since))
         self.claims[claim.event] = claim
 
     def _both(self, old: Claim, new: Claim) -> None:
@@ -320,7 +320,7 @@ class Model:
                 self._unexpose(event)
 
     def trust(self, machine: str, history: Log, place: int) -> None:
-        """A machine that has read up to PLACE has compared itself with a HISTORY, and it was the one that it had read."""
+        """A machine that has read up to PLACE has compared that with a HISTORY, and found the same there."""
         self.contacts[machine] = history
         for claim in list(self.claims.values()):
             if claim.machine == machine and (claim.is_in_doubt or claim.history is not history):
