@@ -14,6 +14,7 @@ from typing import Any
 from bb.coordination.holdings.admission import Admitted, Grant
 from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.kernel import ids
+from bb.kernel.digest import digest
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import Row
@@ -21,9 +22,9 @@ from bb.ledger.fleet.outbox import Ask, Batch, Outbox
 from bb.ledger.fleet.row_fold import Base, FoldedRow, RowFold
 from bb.ledger.fleet.verdicts import Verdicts
 from bb.ledger.journal import kinds
-from bb.ledger.journal.line import START
+from bb.ledger.journal.line import DATA, START, Link
 from tests.fleet_worlds.archive import Archive
-from tests.fleet_worlds.disk import Disk
+from tests.fleet_worlds.disk import Disk, copied
 from tests.fleet_worlds.engine import REPO, Engine, Line, Log
 from tests.fleet_worlds.model import Model, meets
 from tests.fleet_worlds.world import MINUTE, SECOND, TIME_OVER, Process, Signal, Steps, Wait, World
@@ -130,7 +131,7 @@ class Machine:
 
     def _read_saved(self) -> None:
         disk = self.disk
-        known = self.model.results(disk.known, disk.digest, disk.start)
+        known = disk.saved
         links = dict(disk.links)
         self.fold = RowFold(
             Base(disk.incarnation, disk.place, disk.digest, known), lambda writer: links.get(writer, START)
@@ -331,7 +332,8 @@ class Machine:
                 self.agents[grant.agent].lost(name)
         for name in [name for name in self.wanted if ids.split_event_id(name)[1] <= disk.placed]:
             del self.wanted[name]
-        fold.saved()
+        disk.save(fold.changed)
+        fold.saved(disk.saved, Admitted())
         self.outbox.has_folded(disk.place, placed)
         self.outbox.imported = disk.place
         self._answer()
@@ -339,6 +341,11 @@ class Machine:
     def _is_ours(self, row: Row) -> bool:
         """Whether we have recorded the lines of a row of our writer. If not, another machine writes under our id."""
         return self.disk.own[row.first - 1 : row.last] == row.octets.split(b"\n")[:-1]
+
+    def _has_recorded(self, last: Link) -> bool:
+        """Whether the line with this link, and so every line before it, is ours."""
+        own = self.disk.own[last.n - 1 : last.n]
+        return bool(own) and digest(own[0].partition(DATA)[0]) == last.head_digest
 
     def _taken_on_trust(self, row: Row) -> FoldedRow:
         """What a reader makes of a row that does not look whether it continues the log."""
@@ -376,15 +383,18 @@ class Machine:
         assert self.archive.charter is not None
         disk, begun = self.disk, self.archive.begun
         disk.incarnation, first = self.archive.charter
-        disk.known, disk.base = begun.known, begun.heads.get(disk.writer, 0)
+        disk.saved = copied(begun.known)
         disk.place, disk.digest = first - 1, door.first_digest(REPO, disk.incarnation)
-        disk.start, disk.placed, disk.links = disk.digest, disk.base, dict(begun.links)
+        disk.placed, disk.links = begun.heads.get(disk.writer, 0), dict(begun.links)
         if not self.rules.sends_again:
             disk.placed = len(disk.own)
         self.wanted = {}
         asks = self.outbox.asks if hasattr(self, "outbox") else []
         self._read_saved()
         self.outbox.asks = asks
+        published = begun.links.get(disk.writer)
+        if published and self.rules.knows_its_lines and not self._has_recorded(published):
+            self._stop(door.Forked())
         for agent in self.agents.values():
             agent.moved()
 

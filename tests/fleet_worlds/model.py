@@ -262,19 +262,6 @@ class Model:
             same = same and dict(first[1].generations) == dict(changes.generations)
             self._check(same and dict(first[1].names) == dict(changes.names), f"two readers differ at {row.place}")
 
-    def results(self, known: Admitted, digest: str, start: str) -> Admitted:
-        """What a reader has saved at the row with a DIGEST, which began with KNOWN at START: changes, row by row."""
-        chain = []
-        while digest != start:
-            digest, changes = self.readers[digest]
-            chain.append(changes)
-        grants, generations, names = dict(known.grants), dict(known.generations), dict(known.names)
-        for changes in reversed(chain):
-            grants.update(changes.grants)
-            generations.update(changes.generations)
-            names.update(changes.names)
-        return Admitted(grants, generations, {name: events for name, events in names.items() if events})
-
     # -- what agents are told
 
     def told(self, claim: Claim, place: int) -> None:
