@@ -93,10 +93,11 @@ class NatsKeeper:
 
     def health(self) -> dict[str, Any]:
         with self._at_work():
-            about = next(self._streams(), None)
+            found = next(self._streams(), None)  # a list does not say which servers have a stream
             name = self._connection.server.get("server_name")
-            about = about or {"config": {}, "cluster": {"leader": name}}
-            return nats_durability.health(self._connection, about)
+            none = {"config": {}, "cluster": {"leader": name}}
+            info = nats_log.info_of(self._connection, _names(found)) if found else none
+            return nats_durability.health(self._connection, info)
 
     def enroll(self, machine: str) -> list[str]:
         """What the person adds to the servers' configuration, so that MACHINE may append its own rows only."""
