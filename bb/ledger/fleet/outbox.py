@@ -100,6 +100,7 @@ class Outbox:
         self.denied: dict[str, BbError] = {}  # writers that the engine refuses, for now
         self.place = self.imported = self.archived = 0
         self.acknowledged_place = 0  # the highest place that the engine has told of
+        self.has_begun = False  # before that, any line may have been sent by an earlier process
         self.is_connected = False
         self.silent_since: float | None = None  # when the engine was asked something that it has not answered yet
         self._tried_at = float("-inf")  # when the last attempt to connect began that has failed
@@ -113,6 +114,7 @@ class Outbox:
     def begin(self, placed: Mapping[str, int], recorded: Mapping[str, int], place: int) -> None:
         """A log of the engine is read from PLACE on. The lines of each writer up to PLACED are in it or were published
         before. All others may have been sent by an earlier process."""
+        self.has_begun = True
         self.placed, self.acknowledged = dict(placed), {}
         self.recorded = dict(recorded)
         self.sent = dict(recorded)
@@ -251,7 +253,8 @@ class Outbox:
         if self._may_be_sent(ask):
             return pending(self._why()) if is_late else None
         is_away = not self.is_connected and self._tried_at >= ask.made_at  # somebody has looked since it was asked
-        if is_away or (self._is_silent and now >= max(ask.made_at, self._silent_from) + SOON):
+        is_silent = self._is_silent and self.has_begun
+        if is_away or (is_silent and now >= max(ask.made_at, self._silent_from) + SOON):
             return refused(self._unreachable())
         return refused(FleetBehind() if self.is_connected else self._unreachable()) if is_late else None
 
@@ -268,8 +271,8 @@ class Outbox:
 
     def _may_be_sent(self, ask: Ask) -> bool:
         """Whether the engine may have any of the lines that an ask for a verdict is about, and we do not know it."""
-        if ask.kind != SETTLE:
-            return False
+        if ask.kind != SETTLE or not self.has_begun:
+            return ask.kind == SETTLE
         for event in ask.events:
             writer, n = ids.split_event_id(event)
             if self.placed.get(writer, 0) < n <= self.sent.get(writer, 0) and writer not in self.left:

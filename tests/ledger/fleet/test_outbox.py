@@ -101,6 +101,15 @@ def test_lines_of_an_earlier_process_may_have_been_sent():
     assert code(at, 10.0) == "GRANT_PENDING"
 
 
+def test_before_the_relay_has_begun_nothing_is_called_unsent():
+    at = Outbox(lambda _: {"state": "sent"})
+    at.has_recorded(US, 1)
+    asked(at, "settle", events=[f"{US}.1"])
+
+    assert code(at, SOON) is None
+    assert code(at, 10.0) == "GRANT_PENDING"
+
+
 def test_a_silent_engine_refuses_what_was_not_sent():
     at = outbox(recorded=2)
     at.sends(Batch(US, 1, 1))
