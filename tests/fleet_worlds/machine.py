@@ -264,7 +264,7 @@ class Machine:
 
         boots, log, rows = yield from self.line.call(look, None)
         if self.rules.compares:
-            if log.place < max(place, self.outbox.acknowledged_place):
+            if log.place < max(place, self.outbox.acknowledged_place) or self.outbox.forgotten:
                 raise door.EngineRewound()
             if rows and rows[0].digest != digest:
                 raise door.AnotherEngine()
@@ -339,6 +339,8 @@ class Machine:
         fold.saved(disk.saved, Admitted())
         self.outbox.has_folded(disk.place, placed)
         self.outbox.imported = disk.place
+        if self.outbox.forgotten and self.rules.compares:
+            raise door.EngineRewound()
         self._answer()
 
     def _is_ours(self, row: Row) -> bool:

@@ -168,6 +168,7 @@ class EngineLoop:
         if terms is None or head.incarnation != terms.incarnation:
             name = terms.incarnation if terms else "none"
             raise AnotherEngine(f"the fleet uses the log {name}, and the engine has {head.incarnation}")
+        self._must_have_what_it_acknowledged()
         known = max(fold.place, self._outbox.acknowledged_place)
         if head.place < known:
             raise EngineRewound(f"the engine has rows up to place {head.place}, and it has told of place {known}")
@@ -185,6 +186,12 @@ class EngineLoop:
             return  # the next row will show it
         if not rows or rows[0].digest != fold.digest:
             raise EngineRewound(f"the engine has another row at place {fold.place} than this clone has read")
+
+    def _must_have_what_it_acknowledged(self) -> None:
+        """Refuse an engine that has lost a line of ours which nobody has read, and has other rows in its place."""
+        writer = self._outbox.forgotten
+        if writer and writer not in self.state.broken:
+            raise EngineRewound(f"the engine acknowledged lines of writer {writer} and does not have them")
 
     @property
     def _engine(self) -> Carrier:
@@ -425,6 +432,7 @@ class EngineLoop:
         with self._shared.lock:
             self._outbox.has_folded(self._fold.place, placed)
             self._outbox.imported = self.state.imported
+        self._must_have_what_it_acknowledged()
 
     def _import_again(self) -> None:
         """Import the lines of rows that an earlier process has folded and not imported."""

@@ -151,6 +151,15 @@ class Outbox:
         self.acknowledged[writer] = max(n - 1, self.acknowledged.get(writer, 0))
         self.sent[writer] = max(n - 1, self.sent.get(writer, 0))
 
+    @property
+    def forgotten(self) -> str:
+        """A writer whose lines the engine has acknowledged and does not have; empty if there is none. Then it has lost
+        history, although it may have as many rows as before."""
+        if self.place < self.acknowledged_place:
+            return ""
+        lacking = (writer for writer, n in self.acknowledged.items() if n > self.placed.get(writer, 0))
+        return next((writer for writer in lacking if writer not in self.left), "")
+
     def lost_connection(self, trouble: BbError, tried_at: float = float("-inf")) -> None:
         """The connection is lost, or an attempt to connect that began at TRIED_AT has failed. What was sent stays
         uncertain."""
