@@ -150,7 +150,8 @@ class Relay:
         while True:
             with shared.lock:
                 is_over = shared.is_stopping
-                if not is_over and not shared.outbox.was_told and not self._statuses:
+                has_news = bool(shared.outbox.asks) and shared.outbox.was_told  # news that nobody waits for can wait
+                if not is_over and not has_news and not self._statuses:
                     left = shared.outbox.next_deadline() - time.monotonic()
                     shared.has_news.wait(max(min(left, LONGEST_REST), 0.001) if shared.outbox.asks else None)
                 statuses, self._statuses = self._statuses, []

@@ -16,6 +16,7 @@ from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
 from bb.ledger.files import disk
+from bb.ledger.fleet.shared import Shared
 from bb.ledger.published import pins
 from bb.ledger.records.drafts import draft_of
 from bb.ledger.records.store import Store
@@ -57,6 +58,25 @@ def test_a_line_that_nobody_asks_about_is_sent_and_brought_by_itself(tmp_path: P
         event = here.reserved("src/lexer", order=None)
 
         wait_for(lambda: event.encode() in there.lines().get(here.writer, b""))
+
+
+def test_news_that_nobody_waits_for_keep_no_thread_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rounds: list[int] = []
+    answer_due = Shared.answer_due
+
+    def counted(shared: Shared) -> None:
+        rounds.append(1)
+        answer_due(shared)
+
+    with fleet(tmp_path) as (here, there):
+        here.reserved("src/lexer", order=None)
+        here.ask("flush")
+        there.ask("fresh")
+        monkeypatch.setattr(Shared, "answer_due", counted)
+        for _ in range(100):
+            there.ask("status")
+
+        assert len(rounds) < 500, "the thread that answers goes round and round"
 
 
 def test_a_reservation_ends_when_its_holder_releases_it_and_another_one_gets_a_higher_token(tmp_path: Path):
