@@ -8,6 +8,7 @@ world that found something is kept in `tests/data/worlds/`, with what it found. 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from bb.coordination.holdings.admission import Grant
 from bb.coordination.holdings.ordered_admission import OrderedAdmission
+from bb.ledger.travel import row_facts
 from tests.fleet_worlds.fleet import Fleet, Recipe
 from tests.fleet_worlds.machine import Rules
 from tests.fleet_worlds.model import Broken
@@ -105,7 +107,10 @@ def test_a_world_whose_relays_do_not_compare_digests_has_readers_that_disagree()
 
 
 @pytest.mark.long
-def test_a_week_of_a_thousand_agents_on_fifty_machines():
+def test_a_week_of_a_thousand_agents_on_fifty_machines(monkeypatch: pytest.MonkeyPatch):
+    """It takes long. What a row says is the same for all machines, so it is read once."""
+    monkeypatch.setattr(row_facts, "of_row", functools.cache(row_facts.of_row))
+
     week = Fleet(Recipe.read(KEPT.parent / "worlds-long" / "week.toml")).run()
 
     assert week.model.counts["grants"] > 10_000
