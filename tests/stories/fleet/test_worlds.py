@@ -97,7 +97,7 @@ def broken(seed: int, failures: Mapping[str, float], rules: Rules, **more: Any) 
 
 def test_a_world_whose_readers_do_not_see_that_a_holder_works_takes_over_from_it():
     """The disks are slow, so some holders come back between the decision to take over and its place in the order."""
-    what = broken(13, {}, Rules(reader=SeesNothing), silent=0.6, write_seconds=60)
+    what = broken(7, {}, Rules(reader=SeesNothing), silent=0.6, write_seconds=60)
 
     assert "was not admitted" in what
 
