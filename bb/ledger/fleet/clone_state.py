@@ -250,7 +250,7 @@ class CloneState:
         fold = self.must_fold()
         chains = self._chains
         if chains:
-            self._receiving.write(chains, patience)
+            self._receiving.write(chains, self.own_writers(), patience)
             self._chains = {}
             if any(REDACTED in row.octets for rows in chains.values() for row, _, _ in rows):
                 payload_removal.blank(self.store)

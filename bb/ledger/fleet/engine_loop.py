@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LOOK_AROUND = 1.0  # seconds between two looks for lines that nobody told of
-PACE = 0.2  # seconds between two reads, or imports, if nobody waits
+PACE = 0.25  # seconds between two reads, or imports, if nobody waits
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 3.0  # seconds between two attempts to connect
 STOPPED_PAUSE = 3.0  # seconds until the engine is compared again, after it was found to be wrong
 CHARTER = 2.0  # seconds between two looks at the charter
@@ -85,7 +85,7 @@ class EngineLoop:
         self._must_read_all = False
         self._pause = FIRST_PAUSE
         self._read_at = self._written_at = self._beaten_at = self._asked_health_at = NEVER
-        self._looked_at = self._compared_charter_at = self._denied_at = self._signed_at = NEVER
+        self._tried_at = self._looked_at = self._compared_charter_at = self._denied_at = self._signed_at = NEVER
 
     # -- the course of things
 
@@ -136,6 +136,7 @@ class EngineLoop:
 
     def _connect(self) -> None:
         """Connect, and compare the engine's log with what this clone has read of it."""
+        self._tried_at = time.monotonic()
         if self.carrier is None:
             self.carrier = self._open_carrier()
         head = self._call(self.carrier.head)
@@ -220,7 +221,7 @@ class EngineLoop:
         self._note_refusal(refusal)
         self._disconnect()
         with self._shared.lock:
-            self._outbox.lost_connection(refusal)
+            self._outbox.lost_connection(refusal, NEVER if self._outbox.is_connected else self._tried_at)
         self._shared.answer_due()
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         self._rest(pause, NEVER if pause < 1 else 0.3)
