@@ -126,14 +126,27 @@ def judge(commits: Sequence[Commit], known: Known, wanted: Wanted) -> list[Findi
 
 
 def needs_order(commits: Sequence[Commit], known: Known, wanted: Wanted) -> bool:
-    """Whether the verdict needs the order of publication, which is not KNOWN: two clones reserved a changed path."""
+    """Whether the verdict needs the order of publication, which is not KNOWN: two clones reserved a changed path, or a
+    fleet has forgotten who was admitted."""
+    near = LeaseIndex(known.leases, ignore_case=wanted.ignore_case)
+    if known.settled.floor and any(_needs_forgotten(commit, near, known, wanted) for commit in commits):
+        return True
     if len({ids.split_event_id(lease.reservation.id)[0] for lease in known.leases}) < 2:
         return False
-    near = LeaseIndex(known.leases, ignore_case=wanted.ignore_case)
     contests = Contests(near, known.settled, known.overlaps)
     paths = {path for commit in commits for path in commit.paths}
     covering = {id(lease): lease for path in paths for lease in near.covering(path)}
     return any(map(contests.is_undecided, covering.values()))
+
+
+def _needs_forgotten(commit: Commit, near: LeaseIndex, known: Known, wanted: Wanted) -> bool:
+    """Whether the verdict on a commit may depend on a lease of which a fleet has forgotten if it was admitted."""
+    forgotten = [lease for path in commit.paths for lease in near.covering(path) if lease.is_forgotten]
+    if not forgotten:
+        return False
+    token = commit_authors.author(commit.signed, known.addresses, wanted.otherwise).token
+    is_old = token is not None and token < known.settled.floor
+    return is_old or any(lease.until >= min(commit.written_at, commit.committed_at) for lease in forgotten)
 
 
 def agreed(notices: Iterable[State]) -> frozenset[Agreement]:
@@ -170,6 +183,15 @@ class _Touch(Record):
     mine: list[Lease]
     others: list[Lease]
     contests: Contests
+    begun: str | None  # the place of the author's first reservation of it in the order of the ledger
+
+    def may_be_fenced_by(self, lease: Lease) -> bool:
+        """Whether another agent's LEASE, whose token is forgotten, may have a later token than the commit. It has not
+        if it ended before the author reserved the path."""
+        token, held = self.by.token, lease.reservation
+        if token is None or not lease.is_forgotten or token >= self.contests.floor:
+            return False
+        return held.ended_place is None or not self.begun or held.ended_place > self.begun
 
     @property
     def had_it(self) -> bool:
@@ -212,8 +234,11 @@ def _about_paths(
     wanted: Wanted,
 ) -> Iterator[Finding]:
     for path in commit.paths:
-        mine, others = _parted(commit, path, near.covering(path), by.agents or (() if by.named else (None,)), known)
-        touch = _Touch(commit, path, by, severity, min(commit.committed_at, wanted.now), mine, others, contests)
+        covering, authors = near.covering(path), by.agents or (() if by.named else (None,))
+        mine, others = _parted(commit, path, covering, authors, known)
+        begun = min((one.reservation.place for one in covering if one.reservation.agent in authors), default=None)
+        second = min(commit.committed_at, wanted.now)
+        touch = _Touch(commit, path, by, severity, second, mine, others, contests, begun)
         yield from _touched(touch, known.agreements)
         if wanted.must_declare and not _is_declared(touch, wanted) and (by.named or _judges_people(wanted)):
             text = f"{by.shown} had not declared this path"
@@ -253,7 +278,11 @@ def _touched(touch: _Touch, agreements: frozenset[Agreement]) -> Iterator[Findin
         is_frozen = lease.reservation.is_freeze
         is_shared = (touch.wrote_it or touch.has_it) and not is_frozen
         severity = WARNING if is_shared or has_agreed else touch.severity
-        if by.token is not None and token is not None and by.token < token:
+        if touch.may_be_fenced_by(lease):
+            text = f"made under token {by.token}; {owner} had {name(lease.reservation.scope)} too, so long ago that "
+            text += "nobody knows any more who had the later token"
+            yield Finding(STALE_TOKEN, touch.severity, text, (touch.commit.id,), touch.path, lease=lease, **_by(by))
+        elif by.token is not None and token is not None and by.token < token:
             text = f"made under token {by.token}; {owner} holds {name(lease.reservation.scope)} under token {token}"
             yield Finding(STALE_TOKEN, touch.severity, text, (touch.commit.id,), touch.path, lease=lease, **_by(by))
         elif lease.held_in(touch.second) and (is_frozen or not touch.had_it):

@@ -16,7 +16,7 @@ only grow, so an agent that works under a lower token than another agent's on th
 from __future__ import annotations
 
 from bb.coordination.facts import Expired, NameSettled, Registered, Released, Reserved, Retired
-from bb.coordination.holdings import scopes
+from bb.coordination.holdings import forgetting, scopes
 from bb.kernel import ids
 from bb.kernel.record import Record
 
@@ -46,6 +46,10 @@ class Grant(Record):
         """The last place at which its holder recorded anything."""
         return max(self.token, self.seen)
 
+    def ended_before(self, floor: int) -> bool:
+        """Whether it ended before the place FLOOR."""
+        return self.ended is not None and self.ended < floor
+
     def upto(self, generation: int) -> Self:
         """The grant right after that GENERATION, as far as it is known."""
         if (self.ended or 0) <= generation and self.seen <= generation:
@@ -61,28 +65,36 @@ class Grant(Record):
 
 class Admitted(Record):
     """The result of all publications so far: grants of global reservations, the generation that published each
-    other reservation, and the registrations of each agent's name, in order. The first of them has the name."""
+    other reservation, and the registrations of each agent's name, in order. The first of them has the name. In a fleet,
+    grants that ended before the place FLOOR are forgotten (`forgetting`)."""
 
     grants: Mapping[str, Grant] = {}
     generations: Mapping[str, int] = {}
     names: Mapping[str, Sequence[str]] = {}
+    floor: int = 0
 
     def as_json(self) -> dict[str, Any]:
+        """The state in its JSON form. The floor is left out if it is 0, as in every ledger that a git remote
+        decides."""
         grants, names = grants_as_json(self.grants), names_as_json(self.names)
-        return {"grants": grants, "generations": dict(self.generations), "names": names}
+        floor = {"floor": self.floor} if self.floor else {}
+        return {"grants": grants, "generations": dict(self.generations), "names": names, **floor}
 
     @classmethod
     def from_dict(cls, found: Any) -> Self:
         """The state from its JSON form. Raises ValueError, or another error, if the form is invalid."""
-        return cls(
-            grants_from(found["grants"]), generations_from(found["generations"]), names_from(found.get("names", {}))
-        )
+        grants, generations = grants_from(found["grants"]), generations_from(found["generations"])
+        return cls(grants, generations, names_from(found.get("names", {})), floor_from(found.get("floor", 0)))
 
     @property
     def latest(self) -> int:
         """The highest generation in this state."""
         of_grants = (max(grant.token, grant.ended or 0, grant.seen) for grant in self.grants.values())
         return max([0, *of_grants, *self.generations.values()])
+
+    def is_possible_at(self, generation: int) -> bool:
+        """Whether this can be the state right after the commit or row with that GENERATION."""
+        return self.latest <= generation and self.floor <= forgetting.floor(generation)
 
     def without(self, events: Container[str]) -> Self:
         """The state without the reservations and registrations in EVENTS."""
@@ -93,7 +105,8 @@ class Admitted(Record):
 
     def upto(self, generation: int) -> Self:
         """The state right after the commit with that GENERATION. If the holder of a grant recorded something after it,
-        what the holder had recorded before is not known any more: then its last place is the last possible one."""
+        what the holder had recorded before is not known any more: then its last place is the last possible one. What
+        was forgotten since is missing, and the floor says so."""
         grants = {name: grant.upto(generation) for name, grant in self.grants.items() if grant.token <= generation}
         generations = {name: at for name, at in self.generations.items() if at <= generation}
         return self.replace(grants=grants, generations=generations)
@@ -111,8 +124,8 @@ def grants_as_json(grants: Mapping[str, Grant]) -> dict[str, Any]:
 
 def _grant_as_json(grant: Grant) -> list[Any]:
     """The values of a grant. `seen` is left out if it is 0, as in every ledger that a git remote decides."""
-    values = list(grant.as_dict().values())
-    return values if grant.seen else values[:-1]
+    values = [grant.agent, grant.scope, grant.is_file, grant.shared, grant.token, grant.ended]
+    return [*values, grant.seen] if grant.seen else values
 
 
 def names_as_json(names: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -141,6 +154,13 @@ def names_from(written: Any) -> dict[str, Sequence[str]]:
     if not all(map(ids.is_actor_id, names)):
         raise ValueError("a name is not the id of an agent")
     return names
+
+
+def floor_from(written: Any) -> int:
+    """The floor in its JSON form; the same errors."""
+    if written != 0 and not _is_generation(written):
+        raise ValueError("the floor is not a place")
+    return int(written)
 
 
 def _of_events(entries: dict[str, T]) -> dict[str, T]:
@@ -186,7 +206,7 @@ def admit(
         if set((fact.takes or "").split()).issuperset(blockers):
             grants |= {name: grants[name].replace(ended=generation) for name in blockers}
             grants[event] = new_grant
-    return Admitted(grants, generations, names)
+    return known.replace(grants=grants, generations=generations, names=names)
 
 
 def _names_after(
@@ -264,6 +284,30 @@ def fenced(known: Admitted, agent: str, token: int, path: scopes.Scope) -> Grant
     shares = any(own.shared and (own.agent, own.token) == (agent, token) and _meets(own, path) for own in since)
     later = (grant for grant in since if grant.token > token and grant.agent != agent)
     return next((grant for grant in later if not (grant.shared and shares) and _meets(grant, path)), None)
+
+
+def is_too_old(known: Admitted, agent: str, token: int, path: scopes.Scope) -> bool:
+    """Whether nobody knows any more if TOKEN was `fenced` off, because it is from before the floor. While the agent's
+    own grant with it is open and covers PATH, no other agent can have had one there."""
+    if token >= floor_of(known):
+        return False
+    own = (one for one in still_open(known.grants).values() if (one.agent, one.token) == (agent, token))
+    return not any(_contains(one, path) for one in own)
+
+
+def _contains(grant: Grant, path: scopes.Scope) -> bool:
+    """Whether everything that shares a path with PATH shares one with the grant too, so that no other agent can have it
+    at the same time."""
+    held = grant.parsed_scope()
+    is_file_only = held is not None and held.is_file and not path.is_file
+    return held is not None and not is_file_only and scopes.covers(held, path, ignore_case=True)
+
+
+def floor_of(known: Admitted) -> int:
+    """The place before which ended grants are forgotten. A mapping that is in a file tells it by its method `floor`,
+    because more may be forgotten at any time: ask for this after the grants."""
+    find = getattr(known.grants, "floor", None)
+    return max(known.floor, find() if find else 0)
 
 
 def _meets(grant: Grant, scope: scopes.Scope) -> bool:

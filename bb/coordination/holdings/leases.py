@@ -30,6 +30,7 @@ class Lease(Record):
     until: int
     is_live: bool
     token: int | None = None  # the token of an admitted global reservation; a later grant has a higher token
+    is_forgotten: bool = False  # it may have been admitted, and had a token, so long ago that nobody knows any more
 
     def held_in(self, second: int) -> bool:
         """Whether it was held at any time in a second. A commit is dated to the second in which it was made."""
@@ -131,6 +132,11 @@ class Contests:
         self._settled = settled
         self._overlaps = overlaps
         self._winners: dict[tuple[str, str], list[Lease]] = {}
+
+    @property
+    def floor(self) -> int:
+        """The place before which ended grants are forgotten."""
+        return self._settled.floor
 
     def holds_in(self, lease: Lease, second: int) -> bool:
         """Whether LEASE was held in a second, and no other lease took precedence over it."""

@@ -31,6 +31,9 @@ class OpenGrants:
     def __getitem__(self, name: str) -> Grant:
         return self._grants[name][0]
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._grants)
+
     def get(self, name: str) -> Grant | None:
         """The open grant with this name."""
         entry = self._grants.get(name)

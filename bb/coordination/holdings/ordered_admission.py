@@ -11,13 +11,15 @@ grant was silent. It counts only if the holder recorded nothing after that place
 So a take-over never wins against a holder that works.
 
 Within one row, its ends count first, and then its reservations in the order of its lines. Names that were registered
-twice, shared grants and ends follow the rules of `admission`.
+twice, shared grants and ends follow the rules of `admission`. Grants that ended long ago are forgotten (`forgetting`).
 """
 
 from __future__ import annotations
 
+import itertools
+
 from bb.coordination.facts import Expired, Released, Reserved
-from bb.coordination.holdings import admission
+from bb.coordination.holdings import admission, forgetting
 from bb.coordination.holdings.admission import Admitted, Grant
 from bb.coordination.holdings.open_grants import OpenGrants
 from bb.kernel import ids
@@ -44,6 +46,7 @@ GIVEN_BACK = "given_back"  # it was released before it had a place
 OPEN = "open"  # open reservations are never global
 UNREADABLE = "unreadable"  # its scope is not canonical
 REPEATED = "repeated"  # it has had a place before
+FORGOTTEN = "forgotten"  # or it was admitted and has ended: its place is so old that nobody knows any more
 LONGEST_PLACE = 15  # digits
 
 
@@ -56,12 +59,14 @@ class Refusal(Record):
 
 class Changes(Record):
     """What one row changed: new and changed grants, the place of each reservation in it, and the registrations of names
-    (none if the name is free). REFUSALS say why global reservations were not admitted."""
+    (none if the name is free). REFUSALS say why global reservations were not admitted. If FLOOR is not 0, all grants
+    that ended before that place are forgotten now."""
 
     grants: Mapping[str, Grant] = {}
     generations: Mapping[str, int] = {}
     names: Mapping[str, Sequence[str]] = {}
     refusals: Mapping[str, Refusal] = {}
+    floor: int = 0
 
     def verdict(self, event: str) -> Grant | Refusal | None:
         """The grant of a reservation in this row, or why it has none. None for a local one, or one of another row."""
@@ -76,15 +81,20 @@ class OrderedAdmission:
     """The state of admission, moved forward row by row. It may begin with the state KNOWN at any place.
 
     Only the open grants, the names, and what changed since then are in memory. The rest is looked up in KNOWN, whose
-    mappings may be in a file. When that file has all changes too, `saved` says so.
+    mappings may be in a file. When that file has all changes too, `saved` says so. A reader that judges the past, and
+    saves nothing, FORGETS nothing.
     """
 
-    def __init__(self, known: Admitted, incarnation: str) -> None:
+    def __init__(self, known: Admitted, incarnation: str, *, forgets: bool = True) -> None:
         self._known = known
+        self._forgets = forgets
         self._incarnation = incarnation
-        self._open = OpenGrants(admission.still_open(known.grants))
-        self._place = 0
+        open_there = admission.still_open(known.grants)
+        self._open = OpenGrants(open_there)
+        self._open_there = set(open_there)  # in KNOWN, where their ends are not
+        self._place, self._floor = 0, known.floor
         self._grants: dict[str, Grant] = {}
+        self._ends: dict[str, int] = {}  # of those, in their order
         self._generations: dict[str, int] = {}
         self._names = dict(known.names.items())
         self._new_names: dict[str, Sequence[str]] = {}
@@ -92,25 +102,28 @@ class OrderedAdmission:
     @property
     def admitted(self) -> Admitted:
         """The state after the last row. This copies all of it, so ask for it once, after many rows."""
-        known = self._known  # a mapping in a file gives all its items at once
+        known, floor = self._known, self._floor  # a mapping in a file gives all its items at once
         return Admitted(
-            dict(known.grants.items()) | self._grants,
+            _without_forgotten(dict(known.grants.items()) | self._grants, floor),
             dict(known.generations.items()) | self._generations,
             {name: events for name, events in self._names.items() if events},
+            floor,
         )
 
     @property
     def changes(self) -> Changes:
         """All changes since the beginning, or since the last `saved`, without refusals."""
-        return Changes(self._grants, self._generations, self._new_names)
+        return Changes(self._grants, self._generations, self._new_names, floor=self._floor)
 
     def saved(self, known: Admitted) -> None:
         """From now on, KNOWN has all `changes` so far."""
         self._known, self._grants, self._generations, self._new_names = known, {}, {}, {}
+        self._ends, self._open_there = {}, set(self._open)
 
     def grant(self, name: str) -> Grant | None:
-        """The grant of one reservation, open or ended."""
-        return self._open.get(name) or self._grants.get(name) or self._known.grants.get(name)
+        """The grant of one reservation, open or ended. None if it was forgotten."""
+        grant = self._open.get(name) or self._grants.get(name) or self._known.grants.get(name)
+        return None if grant is None or grant.ended_before(self._floor) else grant
 
     def row(self, place: int, facts: Facts, recorders: Iterable[str]) -> Changes:
         """The changes by the next row, which has this PLACE. FACTS are those of its lines about reservations and names,
@@ -120,9 +133,10 @@ class OrderedAdmission:
         # A look-up in a file may fail, so each is done before anything changes.
         repeated = {event for event, fact in facts if isinstance(fact, Reserved) and self._has_place(event)}
         self._place = place
+        floor = self._forget(place)
         grants = self._seen(place, recorders)
         if not facts:
-            return Changes(grants) if grants else NOTHING
+            return Changes(grants, floor=floor) if grants or floor else NOTHING
         names = self._register(facts)
         ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
         for name, who in ends:
@@ -141,7 +155,20 @@ class OrderedAdmission:
                 refusal = Refusal(REPEATED) if is_repeated else self._decide(place, event, fact, ends, grants)
                 if refusal:
                     refusals.setdefault(event, refusal)
-        return Changes(grants, generations, names, refusals)
+        return Changes(grants, generations, names, refusals, floor)
+
+    def _forget(self, place: int) -> int:
+        """Forget what is too old at PLACE. Returns the new floor; 0 if it is the same as before."""
+        floor = forgetting.floor(place)
+        if floor <= self._floor or not self._forgets:
+            return 0
+        self._floor = floor
+        gone = list(itertools.takewhile(lambda name: self._ends[name] < floor, self._ends))
+        for name in gone:
+            del self._ends[name]
+            if name not in self._open_there:
+                del self._grants[name]
+        return floor
 
     def _has_place(self, event: str) -> bool:
         """Whether a reservation has had a place, as far as it matters: ended ones may have been forgotten."""
@@ -169,6 +196,7 @@ class OrderedAdmission:
         grant = self._open[name].replace(ended=place)
         self._open.end(name)
         self._grants[name] = changed[name] = grant
+        self._ends[name] = place
 
     def _decide(self, place: int, event: str, fact: Reserved, ends: Ends, changed: dict[str, Grant]) -> Refusal | None:
         """Admit a reservation, or say why not. The grants that it changes are noted in CHANGED."""
@@ -211,14 +239,22 @@ class OrderedAdmission:
 def why_not(known: Admitted, incarnation: str, event: str, fact: Reserved) -> Refusal | None:
     """Why a global reservation that has a place was not admitted, from the state KNOWN later; None if it was.
 
-    A refusal in the `Changes` of its row is exact. This one finds the grants that were open at its place.
+    A refusal in the `Changes` of its row is exact. This one finds the grants that were open at its place. Before the
+    floor, that is not known any more, and neither is whether it was admitted and has ended: it has no grant.
     """
     place = known.generations.get(event)
     if place is None or not fact.is_global or event in known.grants:
         return None
+    if place < admission.floor_of(known):
+        return Refusal(FORGOTTEN)
     then = OrderedAdmission(known.upto(place).without({event}), incarnation)
     verdict = then._judge(place, event, fact, set())
     return verdict if isinstance(verdict, Refusal) else Refusal(GIVEN_BACK)
+
+
+def _without_forgotten(grants: dict[str, Grant], floor: int) -> dict[str, Grant]:
+    """The GRANTS that are not forgotten with this FLOOR."""
+    return {name: grant for name, grant in grants.items() if not grant.ended_before(floor)} if floor else grants
 
 
 def take_over(name: str, place: int) -> str:

@@ -33,8 +33,8 @@ create table published (writer text primary key, n integer) without rowid;
 create table flawed (place integer primary key, writer text, first integer, lines integer, reason text);
 """
 RESULTS = """
-create table {0}_grant (key text primary key, value text, is_open integer, token integer) without rowid;
-create index {0}_open on {0}_grant (is_open) where is_open;
+create table {0}_grant (key text primary key, value text, ended integer, token integer) without rowid;
+create index {0}_ended on {0}_grant (ended);
 create index {0}_token on {0}_grant (token);
 create table {0}_generation (key text primary key, value integer) without rowid;
 create table {0}_name (key text primary key, value text) without rowid;
@@ -198,6 +198,7 @@ class ResultsFile:
         connection.executemany(f"insert into {which}_grant values (?, ?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
         connection.executemany(f"insert into {which}_generation values (?, ?)", state.generations.items())  # noqa: S608
         connection.executemany(f"insert into {which}_name values (?, ?)", _name_rows(state.names))  # noqa: S608
+        self._note(connection, **{f"{which}_grant_floor": state.floor})
 
     def _change(self, connection: sqlite3.Connection, which: str, delta: Delta) -> None:
         if not delta:
@@ -205,6 +206,9 @@ class ResultsFile:
         replace = "insert or replace into"
         if delta.grants:
             connection.executemany(f"{replace} {which}_grant values (?, ?, ?, ?)", _grant_rows(delta.grants))
+        if delta.floor:  # some of the new ones may be forgotten already
+            connection.execute(f"delete from {which}_grant where ended < ?", (delta.floor,))  # noqa: S608
+            self._note(connection, **{f"{which}_grant_floor": delta.floor})
         if delta.generations:
             connection.executemany(f"{replace} {which}_generation values (?, ?)", delta.generations.items())
         if delta.names:
@@ -239,10 +243,10 @@ def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]
     return [(writer, link.n, link.lamport, link.head_digest) for writer, link in links.items()]
 
 
-def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int, int]]:
+def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int | None, int]]:
     for name, written in admission.grants_as_json(grants).items():
         grant = grants[name]
-        yield name, json_text.dumps(written), int(grant.ended is None), grant.token
+        yield name, json_text.dumps(written), grant.ended, grant.token
 
 
 def _name_rows(names: Mapping[str, Iterable[str]]) -> Iterable[tuple[str, str]]:

@@ -52,14 +52,16 @@ class Delta:
         self.grants: dict[str, Grant] = {}
         self.generations: dict[str, int] = {}
         self.names: dict[str, Sequence[str]] = {}
+        self.floor = 0  # the new one; 0 if it is the same as before
 
     def add(self, changes: Changes) -> None:
         self.grants.update(changes.grants)
         self.generations.update(changes.generations)
         self.names.update(changes.names)
+        self.floor = changes.floor or self.floor
 
     def __bool__(self) -> bool:
-        return bool(self.grants or self.generations or self.names)
+        return bool(self.grants or self.generations or self.names or self.floor)
 
 
 class RowFold:

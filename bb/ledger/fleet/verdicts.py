@@ -25,6 +25,7 @@ REASONS = {
     ordered_admission.OPEN: "an open reservation is never admitted for every clone",
     ordered_admission.UNREADABLE: "its scope has a form that does not count",
     ordered_admission.REPEATED: "it had a place before",
+    ordered_admission.FORGOTTEN: "its place is so old that nobody knows any more what became of it",
 }
 ENDED = "it was admitted, and has ended since: it was released, or another agent took it over"
 IN_WAY = (ordered_admission.IN_THE_WAY, ordered_admission.HOLDER_WORKS)
@@ -64,7 +65,11 @@ class Verdicts:
         if grant is not None and grant.ended is not None:
             return {"state": "void", "place": grant.ended, "reason": ENDED}
         known = self._known.get(event)
-        return known if known is not None else self._earlier(event, place)
+        if known is None:
+            return self._earlier(event, place)
+        if grant is None and known["state"] == "admitted":  # it has ended, and is forgotten
+            return {"state": "void", "place": known["place"], "reason": ENDED}
+        return known
 
     def _earlier(self, event: str, place: int) -> dict[str, Any]:
         results = self._results()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FOLDER = "fleet"
 NAME = "results.sqlite"
 ENGINE = "engine.json"  # exists in a clone that has joined a fleet
-VERSION = 2  # of the tables; the relay makes a file of another version anew
+VERSION = 3  # of the tables; the relay makes a file of another version anew
 PATIENCE = 5.0  # seconds to wait for the relay's transaction
 ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
 
@@ -153,9 +153,8 @@ class Reading:
 
 def admitted_in(file: Asked, which: str) -> Admitted:
     """One of the two results in a file. It is read when it is needed."""
-    return Admitted(
-        SavedGrants(file, f"{which}_grant"), _Saved(file, f"{which}_generation"), _Saved(file, f"{which}_name")
-    )
+    grants = SavedGrants(file, f"{which}_grant")
+    return Admitted(grants, _Saved(file, f"{which}_generation"), _Saved(file, f"{which}_name"), grants.floor())
 
 
 class _Saved(Mapping[str, "Any"]):
@@ -199,7 +198,12 @@ class SavedGrants(_Saved):
 
     def open(self) -> dict[str, Grant]:
         """The grants that have not ended. There are few of them, and any number of others."""
-        return self._all("where is_open")
+        return self._all("where ended is null")
+
+    def floor(self) -> int:
+        """The place before which ended grants are forgotten."""
+        found = self._file.ask("select value from about where name = ?", f"{self._table}_floor")
+        return int(found[0][0]) if found else 0
 
     def since(self, token: int) -> list[Grant]:
         """The grants with this token or a later one."""

@@ -33,7 +33,7 @@ def to_bytes(settled: Admitted) -> bytes:
 def check(settled: Admitted, added: Sequence[tuple[str, int, bytes]], generation: int) -> None:
     """Refuse SETTLED if it names a generation after GENERATION, or disagrees with the reservations in the lines
     ADDED."""
-    if settled.latest > generation:
+    if not settled.is_possible_at(generation):
         raise NotALedger(f"{SETTLED} names commits that do not exist")
     registrations = {event: name for name, events in settled.names.items() for event in events}
     missing = settled.grants.keys() | settled.generations.keys() | registrations.keys()

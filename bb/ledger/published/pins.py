@@ -200,6 +200,7 @@ class _Reading:
             self._mapping(written["grants"], admission.grants_from),
             self._mapping(written["generations"], admission.generations_from),
             self._mapping(written.get("names", {}), admission.names_from),
+            admission.floor_from(written.get("floor", 0)),
         )
 
     def _mapping(self, written: Any, read: Callable[[Any], dict[str, Any]]) -> Mapping[str, Any]:
@@ -256,6 +257,7 @@ class _Writing:
             "grants": self._mapping(admitted.grants, admission.grants_as_json),
             "generations": self._mapping(admitted.generations, dict),
             "names": self._mapping(admitted.names, admission.names_as_json),
+            **({"floor": admitted.floor} if admitted.floor else {}),
         }
 
     def _mapping(self, mapping: Mapping[str, Any], as_json: Callable[[Any], dict[str, Any]]) -> int | dict[str, Any]:

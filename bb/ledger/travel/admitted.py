@@ -132,10 +132,12 @@ def _counting(known: Admitted, lasts: Mapping[str, int], counts: Counting) -> Ad
     return known.without(out)
 
 
-def admit_commits(known: Admitted, commits: Iterable[Commit], address: str, counts: Counting | None = None) -> Admitted:
+def admit_commits(
+    known: Admitted, commits: Iterable[Commit], address: str, counts: Counting | None = None, *, forgets: bool = True
+) -> Admitted:
     """The results of publication order after some more commits of the remote at an ADDRESS. With COUNTS, only of the
     lines that count."""
-    order = PublicationOrder(known, address, counts)
+    order = PublicationOrder(known, address, counts, forgets=forgets)
     for commit in commits:
         order.take(commit)
     return order.admitted
@@ -146,11 +148,11 @@ class PublicationOrder:
     COUNTS, only of the lines that count.
 
     A commit counts if its charter names that remote as the arbiter, or no arbiter at all. The rows of a fleet's engine
-    are admitted by their own order.
+    are admitted by their own order. A reader that judges the past FORGETS nothing.
     """
 
-    def __init__(self, known: Admitted, address: str, counts: Counting | None = None) -> None:
-        self._known, self._address, self._counts = known, address, counts
+    def __init__(self, known: Admitted, address: str, counts: Counting | None = None, *, forgets: bool = True) -> None:
+        self._known, self._address, self._counts, self._forgets = known, address, counts, forgets
         self._rows: OrderedAdmission | None = None  # instead of `_known`, after a commit with rows
         self._incarnation = ""
         self._lasts: dict[str, int] = {}
@@ -181,7 +183,8 @@ class PublicationOrder:
 
     def _take_rows(self, commit: Commit) -> None:
         if self._rows is None or self._incarnation != commit.incarnation:
-            self._rows, self._incarnation = OrderedAdmission(self.admitted, commit.incarnation), commit.incarnation
+            self._rows = OrderedAdmission(self.admitted, commit.incarnation, forgets=self._forgets)
+            self._incarnation = commit.incarnation
         for row, octets in numbering.cut(commit.rows, commit.added):
             if octets:
                 facts, recorders = row_facts.of_row(row.writer, row.first, octets, self._counts)

@@ -348,7 +348,9 @@ def _number(text: str) -> int | None:
 
 def _settle(store: str, index: Index, found: Sound, at: str) -> Arbiter | None:
     """Save the results of publication order on the remote AT an address, of the lines that count. If another remote is
-    the arbiter, its order decides nothing. Returns that arbiter."""
+    the arbiter, its order decides nothing. Returns that arbiter.
+
+    They judge the past, so what a fleet forgets since the epoch began is among them."""
     from bb.ledger.published import pins  # noqa: PLC0415  (the last commit is enough for most)
     from bb.ledger.travel import admitted  # noqa: PLC0415  (the last commit is enough for most)
 
@@ -358,11 +360,11 @@ def _settle(store: str, index: Index, found: Sound, at: str) -> Arbiter | None:
             pins.write(store, pins.Pins({}, named=named))
             return named
         address = at
-    known = pins.Pins({}, admitted=admitted.admit_commits(found.settled, found.commits, address))
+    known = pins.Pins({}, admitted=admitted.admit_commits(found.settled, found.commits, address, forgets=False))
     if law := index.law:
         counts = law.counting(counting.signatures(index, law.repo))
         before = admitted.without_lines_that_do_not_count(found.settled, found.commits, counts)
-        lawful = admitted.admit_commits(before, found.commits, address, counts)
+        lawful = admitted.admit_commits(before, found.commits, address, counts, forgets=False)
         known = known.replace(counted=lawful, law=law.basis)
     pins.write(store, known)
     return None

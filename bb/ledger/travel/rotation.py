@@ -86,9 +86,11 @@ def _follows(charter: Charter, before: Tip) -> bool:
 
 
 def _agree(ours: Admitted, theirs: Admitted, generation: int) -> bool:
-    """Whether THEIRS and OURS have the same results up to a GENERATION."""
+    """Whether THEIRS and OURS have the same results up to a GENERATION. They may have forgotten more since."""
     for name, grant in ours.grants.items():
         other = theirs.grants.get(name)
+        if other is None and (grant.ended or generation + 1) < theirs.floor:
+            continue
         if other is None or other.replace(ended=None, seen=0) != grant.replace(ended=None, seen=0):
             return False
         if other.seen != grant.seen and other.seen <= generation:

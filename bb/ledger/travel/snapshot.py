@@ -166,7 +166,7 @@ def read(octets: bytes) -> Snapshot | None:
             return None
         arbiter = Arbiter.from_json(header["arbiter"]) if header["arbiter"] is not None else None
         at = Place(header["after"], header["generation"], Admitted.from_dict(bulk_check.decode(settled)), arbiter)
-        if type(at.generation) is not int or at.generation < max(at.admitted.latest, 1):
+        if type(at.generation) is not int or at.generation < 1 or not at.admitted.is_possible_at(at.generation):
             return None
         rows = (bulk_check.decode(row) for row in rest.split(b"\n")[:-1])  # lazy: the first invalid row stops it
         heads = {writer: _link(writer, *values) for writer, values in header["heads"].items()}

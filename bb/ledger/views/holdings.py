@@ -108,7 +108,7 @@ class Holdings:
     def state_of(self, reservation: Reservation, *, is_over: bool) -> str:
         """The state of a reservation that was not ended by an event, as one word."""
         if not self.counts(reservation):
-            if reservation.id in self.settled.grants:
+            if reservation.id in self.settled.grants or self.is_forgotten(reservation):
                 return holdings.TAKEN_OVER
             return holdings.VOID if reservation.id in self.settled.generations else holdings.PENDING
         if is_over:
@@ -168,6 +168,16 @@ class Holdings:
         if not reservation.is_global or not self._published.is_elsewhere:
             return False
         return reservation.id not in self.settled.grants and reservation.id not in self.settled.generations
+
+    def is_forgotten(self, reservation: Reservation) -> bool:
+        """Whether this is a global reservation so old that nobody knows any more if it was admitted: a fleet forgets
+        grants long after they ended. The order of one that was ended by a word may be forgotten earlier."""
+        if not reservation.is_global or reservation.id in self.settled.grants:
+            return False
+        from bb.coordination.holdings import admission  # noqa: PLC0415  (most reservations are local)
+
+        floor, at = admission.floor_of(self.settled), self.settled.generations.get(reservation.id)
+        return bool(floor) and (reservation.ended_at is not None if at is None else at < floor)
 
     def excuses(self, held: Held) -> bool:
         """Whether a reservation permits its holder's changes, unless it is contested."""

@@ -27,6 +27,9 @@ TokenFenced = Conflict.declare(
 )
 
 
+TOO_OLD = "stop work there, and reserve it again: `bb reserve PATH --bead BEAD`"
+
+
 class Token(Number):
     """The token of your global reservation. The check is refused if another agent has a later token."""
 
@@ -136,5 +139,13 @@ def _refuse_old_token(held: Holdings, who: str, token: int, scopes: Sequence[Sco
                 agent_id=later.agent,
                 scope=later.scope,
                 token=later.token,
+                path=scope.text,
+            )
+        if admission.is_too_old(held.settled, who, token, scope):
+            raise TokenFenced(
+                f"token {token} is so old that nobody knows any more who was granted {name(scope.text)} since then, and "
+                "your reservation with it does not cover that any more",
+                hint=TOO_OLD,
+                token=token,
                 path=scope.text,
             )

@@ -532,3 +532,44 @@ def test_a_merge_is_repeated_only_if_it_would_be_a_finding():
     assert judged(found, commit("x").replace(parents=1), held=[lease()], merges=merges)[0][1] == OUTSIDE
     assert verdict(plain, held=[lease()]) == []
     assert asked == ["beef"]
+
+
+# -- a fleet that has forgotten who was admitted
+
+
+def forgotten(agent: str = OTTER, **changes: Any) -> Lease:
+    """A lease that ended after five minutes."""
+    gone = {"state": holdings.RELEASED, "ended_at": at(5), "place": "2", "ended_place": "3"}
+    return lease(agent, **{**gone, **changes}).replace(is_forgotten=True)
+
+
+FLOOR = {"settled": admission.Admitted(floor=100)}
+
+
+def needs_order(*commits: ci.Commit, held: list[Lease]) -> bool:
+    return ci.needs_order(commits, ci.Known(held, **FLOOR), ci.Wanted(now=at(600)))
+
+
+def test_all_commits_are_read_if_what_was_forgotten_may_matter():
+    assert needs_order(commit("src/parser/lex.py", minutes=4), held=[forgotten()])
+    assert needs_order(commit("src/parser/lex.py", minutes=60, written=4), held=[forgotten()])
+    assert needs_order(commit("src/parser/lex.py", minutes=60, BB_Token="99"), held=[forgotten()])
+
+    assert not needs_order(commit("src/parser/lex.py", minutes=60), held=[forgotten()])
+    assert not needs_order(commit("src/parser/lex.py", minutes=60, BB_Token="100"), held=[forgotten()])
+    assert not needs_order(commit("docs/a.md", minutes=4, BB_Token="99"), held=[forgotten()])
+
+
+@pytest.mark.parametrize(
+    ("token", "own", "rules"),
+    [
+        ("99", "1", [STALE_TOKEN]),  # perhaps OTTER had token 98, and perhaps none at all
+        ("100", "1", []),  # what was forgotten had lower ones
+        ("99", "4", []),  # OTTER had released it before
+    ],
+)
+def test_a_token_that_may_have_been_fenced_off_is_not_good(token: str, own: str, rules: list[str]):
+    held = [forgotten(), lease(HARBOR, id="bbbbbbbbbbbb.1", place=own)]
+    found = judged(commit("src/parser/lex.py", minutes=60, BB_Token=token), held=held, **FLOOR)
+
+    assert [rule for _, rule in found] == rules

@@ -18,6 +18,7 @@ from bb.ledger.journal.line import START
 from bb.ledger.published import fleet_results
 from bb.ledger.published.fleet_results import ALL, admitted_in
 from tests.coordination.holdings.test_ordered_properties import HERE, Row, changed, folded, rows
+from tests.coordination.soon_forgotten import forgetting_soon
 
 NOTHING = "0" * 64
 ADA, BO = "ada", "bo1"
@@ -31,7 +32,8 @@ def made(store: Path, known: Admitted) -> ResultsFile:
 
 
 def whole(state: Admitted) -> Admitted:
-    return Admitted(dict(state.grants.items()), dict(state.generations.items()), dict(state.names.items()))
+    grants, generations = dict(state.grants.items()), dict(state.generations.items())
+    return Admitted(grants, generations, dict(state.names.items()), state.floor)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -94,3 +96,24 @@ def test_what_was_saved_is_where_the_next_process_goes_on(tmp_path: Path, known:
     again = ResultsFile(str(tmp_path)).load()
     assert again is not None
     assert whole(again.admitted) == known
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(some=rows(), more=rows())
+def test_what_is_forgotten_is_no_longer_in_the_file(tmp_path: Path, some: list[Row], more: list[Row]):
+    with forgetting_soon():
+        before = folded(some).admitted
+        file = made(tmp_path, before)
+        saved = file.load()
+        assert saved is not None
+        fold = RowFold(saved, lambda _: START)
+        for row in more:
+            fold.changed.add(fold._every.row(row.place + 20, row.facts, row.by))
+            file.save(fold, 4, 7)
+
+        in_memory = folded([Row(row.place + 20, row.facts, row.by) for row in more], before).admitted
+        read = fleet_results.read(str(tmp_path))
+        assert read is not None
+        assert whole(read.admitted) == fold.results()[0] == in_memory
+        assert admission.floor_of(read.admitted) == in_memory.floor
+        file.close()

@@ -6,6 +6,7 @@ from bb.coordination.facts import Released, Reserved
 from bb.coordination.holdings.admission import Admitted
 from bb.coordination.holdings.ordered_admission import OrderedAdmission, take_over
 from bb.ledger.fleet.verdicts import Verdicts
+from tests.coordination.soon_forgotten import forgetting_soon
 
 LOG = "0123456789abcdef"
 ONE, TWO, THREE = (f"{letter * 12}.1" for letter in "abc")
@@ -39,3 +40,17 @@ def test_nor_after_a_restart_when_only_the_saved_results_know_it():
     fold.row(8, [(THREE, Released("ada", ONE))], ["ada"])
 
     assert Verdicts(LOG, lambda: fold.admitted, lambda _: None).of(ONE, 8, fold.grant(ONE))["state"] == "void"
+
+
+def test_nor_when_its_grant_is_forgotten():
+    fold = OrderedAdmission(Admitted(), LOG)
+    verdicts = Verdicts(LOG, lambda: fold.admitted, lambda _: reserved("ada"))
+    later = Verdicts(LOG, lambda: fold.admitted, lambda _: reserved("ada"))
+    with forgetting_soon():
+        verdicts.note(7, fold.row(7, [(ONE, reserved("ada"))], ["ada"]), fold.grant)
+        fold.row(8, [(THREE, Released("ada", ONE))], ["ada"])
+        fold.row(30, [], ["ada"])
+
+        assert fold.grant(ONE) is None
+        assert verdicts.of(ONE, 30, fold.grant(ONE))["state"] == "void"
+        assert later.of(ONE, 30, fold.grant(ONE))["state"] == "void"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bb.coordination.facts import NameSettled, Registered, Released, Renewed, Reserved, Retired
@@ -27,6 +27,7 @@ from bb.ledger.published.tip import Commit
 from bb.ledger.travel import numbering, row_facts
 from bb.ledger.travel.admitted import PublicationOrder, admit_commits
 from bb.ledger.travel.numbering import Numbers
+from tests.coordination.soon_forgotten import forgetting_soon
 from tests.engine_log import INCARNATION, EngineLog
 from tests.support import NOON
 
@@ -163,6 +164,32 @@ def test_commits_of_any_size_fold_to_what_the_rows_fold_to(seed: int, sizes: lis
 
     assert admit_commits(Admitted(), published, "") == folded(world.log.rows)
     assert numbered(published) == Numbers(world.log.place, world.log.digest)
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 1 << 32),
+    st.lists(st.integers(1, 12), max_size=8),
+    st.lists(st.integers(1, 20), max_size=8),
+    st.integers(0, 8),
+)
+def test_a_relay_the_archive_and_a_newcomer_with_a_snapshot_forget_the_same(
+    seed: int, sizes: list[int], other_sizes: list[int], stop: int
+):
+    world = World(seed)
+    world.send(60)
+    with forgetting_soon():
+        by_rows = folded(world.log.rows)
+        published = commits(world.log.rows, sizes)
+        before = admit_commits(Admitted(), published[:stop], "")
+
+        assert by_rows.floor
+        assert admit_commits(Admitted(), published, "") == by_rows
+        assert admit_commits(Admitted(), commits(world.log.rows, other_sizes), "") == by_rows
+        assert admit_commits(Admitted.from_dict(before.as_json()), published[stop:], "") == by_rows
+    everything = folded(world.log.rows)
+    assert admit_commits(Admitted(), published, "", forgets=False) == everything
+    assert everything.grants.items() >= by_rows.grants.items()
 
 
 @given(st.integers(0, 1 << 32), st.lists(st.integers(1, 12), min_size=3, max_size=8), st.integers(0, 8))

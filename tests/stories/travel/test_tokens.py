@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bb.ledger.published import pins
 from tests.stories.travel.travel_support import AMBER, COBALT, SILENT, Clone
 from tests.support import NOON, environment
 
@@ -50,3 +51,17 @@ def test_a_commit_of_what_is_held_everywhere_says_under_which_token_it_was_made(
     assert f"BB-Agent: {AMBER}" in covered
     assert f"BB-Agent: {AMBER}" in other
     assert "BB-Token" not in other
+
+
+def test_a_token_from_before_what_is_still_known_is_good_only_for_what_is_held_with_it(pair: list[Clone]):
+    """A fleet has forgotten who was granted what since then, and who has released it again."""
+    here, _ = pair
+    token = reserve(here, AMBER, "src")
+    store = str(here.path / ".git" / "bb")
+    known = pins.read(store)
+    pins.write(store, known.replace(admitted=known.admitted.replace(floor=token + 1)))
+
+    refusal = here.refused("check", path=["docs/a.md"], agent=AMBER, token=token)
+
+    assert (refusal.code, refusal.details) == ("TOKEN_FENCED", {"token": token, "path": "docs/a.md"})
+    assert here.ask("check", path=["src/a.py"], agent=AMBER, token=token)["may_touch"]
