@@ -327,6 +327,8 @@ class Proxy:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        for _ in range(3):
+            await asyncio.sleep(0)  # the loop closes the sockets of what was ended in its next rounds
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:

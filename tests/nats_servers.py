@@ -40,6 +40,11 @@ class Nats:
 
     def start_again(self) -> None:
         """Start the server on the data that there is, and wait until it answers."""
+        self.begin_to_start()
+        self.wait_until_it_answers()
+
+    def begin_to_start(self) -> None:
+        """Start the server. It may need others before it answers."""
         assert self._server is None, "it runs"
         self._write_settings()
         with open(self.folder / "log", "ab") as log:
@@ -48,6 +53,8 @@ class Nats:
         self._watcher = subprocess.Popen(
             ["sh", "-c", 'read -r it; kill -KILL "$0"', str(self._server.pid)], stdin=subprocess.PIPE
         )
+
+    def wait_until_it_answers(self) -> None:
         until(self._answers, lambda: f"the server: {(self.folder / 'log').read_text()[-2000:]}")
 
     def kill_hard(self) -> None:

@@ -408,8 +408,10 @@ def test_one_connection_leads_until_it_ends(engine: Engine, carrier: Carrier, ot
     until(other.lead, "the lock")
 
 
-def test_health_says_that_the_engine_is_durable(carrier: Carrier) -> None:
+def test_health_says_that_the_engine_is_durable(engine: Engine, carrier: Carrier) -> None:
     assert carrier.health()["durable"] is True
+    with contextlib.closing(engine.keeper()) as keeper:
+        assert keeper.health()["durable"] is True
 
 
 def test_an_engine_that_is_not_there_is_refused_soon(engine: Engine) -> None:

@@ -93,13 +93,14 @@ class Agent:
             yield ((begin - hour) % 24) * HOUR + world.about(20 * MINUTE)
 
     def _look_around(self) -> Steps:
-        """What it does first: look what it holds, as `bb status` says, and give it back or go on with it."""
+        """What it does first: `bb sync`, and look what it holds. It gives that back or goes on with it."""
         machine = self.machine
+        is_fresh = yield from machine.fresh()
         for event in list(self.holds):
             if event not in machine.open:
                 self.lost(event)
         for event, grant in [(event, grant) for event, grant in machine.open.items() if grant.agent == self.name]:
-            if machine.session and event not in machine.model.claims and event in machine.open:
+            if is_fresh and machine.session and event not in machine.model.claims and event in machine.open:
                 self._believe(event, (grant.scope, grant.is_file), grant.shared, grant.token)
             if machine.world.chance(0.5):
                 yield from self._give_back(event)
@@ -128,7 +129,9 @@ class Agent:
 
     def _settled(self, event: str, where: Where, shared: bool) -> Steps:
         machine, world = self.machine, self.machine.world
-        for _ in range(TRIES):
+        for attempt in range(TRIES):
+            if attempt and not (yield from machine.fresh()):  # `bb sync` settles it
+                continue
             state, token = yield from machine.settle(event, self.habits.patience)
             if state == ADMITTED:
                 self._believe(event, where, shared, token)

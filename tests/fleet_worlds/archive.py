@@ -18,7 +18,7 @@ from tests.fleet_worlds.model import Book, Broken, Model
 class Begun:
     """What the archive had made when a log began."""
 
-    known: Admitted = Admitted()
+    known: Admitted = field(default_factory=Admitted)
     heads: Mapping[str, int] = field(default_factory=dict)
     links: Mapping[str, Link] = field(default_factory=dict)
 

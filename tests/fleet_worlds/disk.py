@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import clock, ids
 from bb.kernel.event import Event
+from bb.ledger.fleet.row_fold import Delta
 from bb.ledger.journal import kinds
 from bb.ledger.journal import line as lines
 
@@ -17,25 +17,36 @@ BEGUN = 1_700_000_000_000  # the true time at which a world begins, in milliseco
 SALT = "saltsalt"
 
 
+def copied(known: Admitted) -> Admitted:
+    return Admitted(dict(known.grants), dict(known.generations), dict(known.names))
+
+
 @dataclass
 class Disk:
-    """The journal of a WRITER, and what its relay has saved in one transaction: the fold up to a PLACE with a DIGEST.
-    That is in the log of an INCARNATION, which it began to read at the row with the digest START, with the results
-    KNOWN, and with our lines up to BASE published. PLACED is the number of our last line with a place; HAS_SENT that
-    of the last one that we tried to send."""
+    """The journal of a WRITER, and what its relay has saved in one transaction: the results up to a PLACE with a
+    DIGEST, in the log of an INCARNATION, and the LINKS of all writers. PLACED is the number of our last line with a
+    place. HEARD has the last beats of other machines, with their age and the time of this machine's clock."""
 
     writer: str
     link: lines.Link = lines.START
     own: list[bytes] = field(default_factory=list)
     incarnation: str = ""
-    start: str = ""
-    known: Admitted = Admitted()
-    base: int = 0
     place: int = 0
     digest: str = ""
+    saved: Admitted = field(default_factory=lambda: copied(Admitted()))
     placed: int = 0
     links: dict[str, lines.Link] = field(default_factory=dict)
-    heard: dict[str, tuple[dict[str, int], float, float]] = field(default_factory=dict)
+    heard: dict[str, tuple[Mapping[str, int], float, float]] = field(default_factory=dict)
+
+    def save(self, changed: Delta) -> None:
+        """Save what rows have changed."""
+        grants, generations, names = self.saved.grants, self.saved.generations, self.saved.names
+        assert isinstance(grants, dict)
+        assert isinstance(generations, dict)
+        assert isinstance(names, dict)
+        grants.update(changed.grants)
+        generations.update(changed.generations)
+        names.update(changed.names)
 
     def write(self, by: str, fact: Any, now: float) -> str:
         """Add the line of a FACT to the journal; returns its id."""
@@ -46,13 +57,7 @@ class Disk:
         self.own.append(octets[:-1])
         return name
 
-    def unsent(self, after: int, most: int = 200) -> Sequence[bytes]:
-        return self.own[after : after + most]
-
     def copy(self) -> Disk:
         """The disk of a cloned machine."""
-        return copy.copy(self).with_own_lists()
-
-    def with_own_lists(self) -> Disk:
-        self.own, self.links, self.heard = list(self.own), dict(self.links), dict(self.heard)
-        return self
+        own, links, heard = list(self.own), dict(self.links), dict(self.heard)
+        return replace(self, own=own, links=links, heard=heard, saved=copied(self.saved))

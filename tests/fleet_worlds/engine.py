@@ -108,7 +108,7 @@ class Engine:
         return place
 
     def for_archive(self, machine: str, incarnation: str, since: int) -> tuple[int, list[Row]]:
-        """The last place, and the rows after SINCE if the machine's connection has the lock of the one that archives."""
+        """The last place, and the rows after SINCE if the machine's connection has the lock for archiving."""
         log = self.log(incarnation)
         if self.leader not in self.listeners:  # its connection was lost
             self.leader = machine

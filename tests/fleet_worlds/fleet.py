@@ -41,6 +41,7 @@ class Recipe:
     working_hours: tuple[int, int] = (0, 24)
     beat_seconds: float = 10
     skewed: bool = True
+    write_seconds: float = 0.003  # for one write to a disk
     found: str = ""  # what this world has found
     failures: Mapping[str, float] = field(default_factory=dict)
 
@@ -84,6 +85,7 @@ class Fleet:
         machine = Machine(world, self.model, name, line, self.archive, disk, self.rules, self.keeper.alarm)
         if self.recipe.skewed:
             machine.skew, machine.drift = world.random.uniform(-HOUR, HOUR), world.random.uniform(-1e-4, 1e-4)
+        machine.write_time = self.recipe.write_seconds * SECOND
         self.machines[name] = machine
         return machine
 
@@ -92,7 +94,7 @@ class Fleet:
         if not machine.is_up or machine.stopped:
             return
         other = self._add(f"{machine.name}x{len(self.machines)}", machine.disk.copy())
-        for name, agent in machine.agents.items():
+        for name in machine.agents:
             other.agents[name] = Agent(name, other, self.habits, is_registered=True)
         other.boot()
 

@@ -7,6 +7,7 @@ became of a line. The lines are ledger lines.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from bb.coordination.holdings.admission import Admitted, Grant
 from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.kernel import ids
+from bb.kernel.digest import digest
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import Row
@@ -21,9 +23,9 @@ from bb.ledger.fleet.outbox import Ask, Batch, Outbox
 from bb.ledger.fleet.row_fold import Base, FoldedRow, RowFold
 from bb.ledger.fleet.verdicts import Verdicts
 from bb.ledger.journal import kinds
-from bb.ledger.journal.line import START
+from bb.ledger.journal.line import DATA, START, Link
 from tests.fleet_worlds.archive import Archive
-from tests.fleet_worlds.disk import Disk
+from tests.fleet_worlds.disk import Disk, copied
 from tests.fleet_worlds.engine import REPO, Engine, Line, Log
 from tests.fleet_worlds.model import Model, meets
 from tests.fleet_worlds.world import MINUTE, SECOND, TIME_OVER, Process, Signal, Steps, Wait, World
@@ -130,7 +132,7 @@ class Machine:
 
     def _read_saved(self) -> None:
         disk = self.disk
-        known = self.model.results(disk.known, disk.digest, disk.start)
+        known = disk.saved
         links = dict(disk.links)
         self.fold = RowFold(
             Base(disk.incarnation, disk.place, disk.digest, known), lambda writer: links.get(writer, START)
@@ -262,7 +264,7 @@ class Machine:
 
         boots, log, rows = yield from self.line.call(look, None)
         if self.rules.compares:
-            if log.place < max(place, self.outbox.acknowledged_place):
+            if log.place < max(place, self.outbox.acknowledged_place) or self.outbox.forgotten:
                 raise door.EngineRewound()
             if rows and rows[0].digest != digest:
                 raise door.AnotherEngine()
@@ -283,9 +285,7 @@ class Machine:
             news, asked_at = self._news, self.world.now / SECOND
             if batch := outbox.batch():
                 yield from self._send(batch)
-            place, incarnation = self.disk.place, self.disk.incarnation
-            rows = yield from self._call(lambda engine: engine.log(incarnation).read(place))
-            if rows:
+            if rows := (yield from self._read()):
                 yield from self._take(rows)
             else:
                 outbox.has_read_everything(asked_at)
@@ -294,6 +294,10 @@ class Machine:
                     yield Wait(news, self.world.about(15 * POLL))
             if self.world.now - self._last_fetch >= self.rules.fetch_in_peace and self._fetch():
                 raise door.EngineUnreachable()  # connect to the new log
+
+    def _read(self) -> Steps:
+        place, incarnation = self.disk.place, self.disk.incarnation
+        return (yield from self._call(lambda engine: engine.log(incarnation).read(place)))
 
     def _send(self, batch: Batch) -> Steps:
         lines, incarnation = self.disk.own[batch.first - 1 : batch.last], self.disk.incarnation
@@ -331,14 +335,22 @@ class Machine:
                 self.agents[grant.agent].lost(name)
         for name in [name for name in self.wanted if ids.split_event_id(name)[1] <= disk.placed]:
             del self.wanted[name]
-        fold.saved()
+        disk.save(fold.changed)
+        fold.saved(disk.saved, Admitted())
         self.outbox.has_folded(disk.place, placed)
         self.outbox.imported = disk.place
+        if self.outbox.forgotten and self.rules.compares:
+            raise door.EngineRewound()
         self._answer()
 
     def _is_ours(self, row: Row) -> bool:
         """Whether we have recorded the lines of a row of our writer. If not, another machine writes under our id."""
         return self.disk.own[row.first - 1 : row.last] == row.octets.split(b"\n")[:-1]
+
+    def _has_recorded(self, last: Link) -> bool:
+        """Whether the line with this link, and so every line before it, is ours."""
+        own = self.disk.own[last.n - 1 : last.n]
+        return bool(own) and digest(own[0].partition(DATA)[0]) == last.head_digest
 
     def _taken_on_trust(self, row: Row) -> FoldedRow:
         """What a reader makes of a row that does not look whether it continues the log."""
@@ -376,15 +388,18 @@ class Machine:
         assert self.archive.charter is not None
         disk, begun = self.disk, self.archive.begun
         disk.incarnation, first = self.archive.charter
-        disk.known, disk.base = begun.known, begun.heads.get(disk.writer, 0)
+        disk.saved = copied(begun.known)
         disk.place, disk.digest = first - 1, door.first_digest(REPO, disk.incarnation)
-        disk.start, disk.placed, disk.links = disk.digest, disk.base, dict(begun.links)
+        disk.placed, disk.links = begun.heads.get(disk.writer, 0), dict(begun.links)
         if not self.rules.sends_again:
             disk.placed = len(disk.own)
         self.wanted = {}
         asks = self.outbox.asks if hasattr(self, "outbox") else []
         self._read_saved()
         self.outbox.asks = asks
+        published = begun.links.get(disk.writer)
+        if published and self.rules.knows_its_lines and not self._has_recorded(published):
+            self._stop(door.Forked())
         for agent in self.agents.values():
             agent.moved()
 
@@ -395,19 +410,23 @@ class Machine:
             if self.session is None or self.stopped or not self.can_fetch:
                 continue
             tip, place, incarnation = self.archive.tip, self.archive.place, self.disk.incarnation
-            try:
-                head, rows = yield from self._call(lambda engine: engine.for_archive(self.name, incarnation, place))
-                if self.archive.place > head:
-                    self._stop(door.EngineRewound())
-                if not rows or self.archive.tip != tip or self.archive.charter[0] != incarnation:
-                    continue
-                if rows[0].place > place + 1 or len(self.archive.continuing(rows)) < len(rows):
-                    self._stop(door.AnotherEngine())
-            except BbError:
-                continue
-            if not self.stopped:
-                yield self.world.about(SECOND)
-                self.archive.push(tip, incarnation, rows)
+            with contextlib.suppress(BbError):
+                yield from self._archive(tip, place, incarnation)
+
+    def _archive(self, tip: int, place: int, incarnation: str) -> Steps:
+        head, rows = yield from self._call(lambda engine: engine.for_archive(self.name, incarnation, place))
+        charter = self.archive.charter
+        if charter is None or charter[0] != incarnation:
+            return
+        if place > head:
+            self._stop(door.EngineRewound())
+        if not rows or self.archive.tip != tip or self.stopped:
+            return
+        if rows[0].place > place + 1 or len(self.archive.continuing(rows)) < len(rows):
+            self._stop(door.AnotherEngine())
+            return
+        yield self.world.about(SECOND)
+        self.archive.push(tip, incarnation, rows)
 
     # -- signs of life
 

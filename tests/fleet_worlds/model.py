@@ -262,19 +262,6 @@ class Model:
             same = same and dict(first[1].generations) == dict(changes.generations)
             self._check(same and dict(first[1].names) == dict(changes.names), f"two readers differ at {row.place}")
 
-    def results(self, known: Admitted, digest: str, start: str) -> Admitted:
-        """What a reader has saved at the row with a DIGEST, which began with KNOWN at START: changes, row by row."""
-        chain = []
-        while digest != start:
-            digest, changes = self.readers[digest]
-            chain.append(changes)
-        grants, generations, names = dict(known.grants), dict(known.generations), dict(known.names)
-        for changes in reversed(chain):
-            grants.update(changes.grants)
-            generations.update(changes.generations)
-            names.update(changes.names)
-        return Admitted(grants, generations, {name: events for name, events in names.items() if events})
-
     # -- what agents are told
 
     def told(self, claim: Claim, place: int) -> None:
@@ -292,9 +279,9 @@ class Model:
         )
         self.highest = max(self.highest, claim.token)
         for other in list(self.claims.values()):
-            if other.agent != claim.agent and not (other.shared and claim.shared) and not other.is_in_doubt:
-                if meets(other.where, claim.where):
-                    self._both(*sorted((other, claim), key=lambda one: one.since))
+            is_beside = other.agent == claim.agent or (other.shared and claim.shared) or other.is_in_doubt
+            if not is_beside and meets(other.where, claim.where):
+                self._both(*sorted((other, claim), key=lambda one: one.since))
         self.claims[claim.event] = claim
 
     def _both(self, old: Claim, new: Claim) -> None:
@@ -333,7 +320,7 @@ class Model:
                 self._unexpose(event)
 
     def trust(self, machine: str, history: Log, place: int) -> None:
-        """A machine that has read up to PLACE has compared itself with a HISTORY, and it was the one that it had read."""
+        """A machine that has read up to PLACE has compared that with a HISTORY, and found the same there."""
         self.contacts[machine] = history
         for claim in list(self.claims.values()):
             if claim.machine == machine and (claim.is_in_doubt or claim.history is not history):

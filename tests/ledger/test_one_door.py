@@ -42,7 +42,7 @@ REVIEWED = {
     ("ledger/files/lock.py", "_opened", "os.open"): "a lock: opened to write, never through a link, never read",
     ("ledger/local/queue.py", "_is_alive", "os.open"): "a lock: opened to write, never read",
     ("ops/attention/connected.py", "is_connected", "os.open"): "the same",
-    ("ledger/local/descriptor.py", "is_running", "os.open"): "the same",
+    ("ledger/files/lock.py", "is_held", "os.open"): "the same",
     (
         "ledger/journal/rewriting.py",
         "blank",
@@ -63,7 +63,14 @@ REVIEWED = {
     ("cli/calls/process.py", "_occupy_standard_streams", "os.open"): "the null device",
     ("cli/calls/process.py", "_occupy_standard_streams", "open"): "the same, by its number",
     ("cli/programs/run_aside.py", "_is_in_foreground", "os.open"): "the terminal, by its name; never read",
-    ("daemon/clients/endpoint.py", "claim", "os.open"): "a lock: opened to write, never read",
+    ("ledger/carrier/postgres_keeper.py", "schema", "open"): "our own file, in the package",
+    (
+        "ledger/published/fleet_results.py",
+        "ask",
+        "sqlite3.connect",
+    ): "SQLite opens by name: see ledger/index/database.py",
+    ("ledger/fleet/results_file.py", "_opened", "sqlite3.connect"): "the same",
+    ("ledger/fleet/receiving.py", "_append", "os.open"): "opened to append, where the end was read at the door before",
 }
 
 

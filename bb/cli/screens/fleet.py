@@ -30,7 +30,8 @@ def _steps(found: Foreign, verb: str) -> Iterator[str]:
     for step in found["steps"]:
         yield f"  {sentence(step)}"
     for one in found.get("void", ()):
-        yield f"  {one['agent_id']} would lose its reservation of {one['scope']}, and be told so"
+        unless = ", unless the engine still has it" if found.get("again") else ""
+        yield f"  {one['agent_id']} would lose its reservation of {one['scope']}{unless}, and be told so"
 
 
 def _relay(found: Foreign) -> Iterator[str]:
@@ -180,12 +181,12 @@ def enrolled(found: Foreign) -> Iterator[str]:
         yield f"{found['machine']} {what} in {_engine(found['engine'])}"
         if found["unbound"]:
             yield "The writer will be bound to the next role that uses it"
-        yield from map(sentence, found["on_machine"])
+        yield from map(sentence, [*found["on_server"], *found["on_machine"]])
         return
     end = ";" if found["engine"]["carrier"] == "postgres" else ""
     for statement in found["statements"]:
         yield from (f"{line}{end}" for line in page(statement))
-    for step in found["on_machine"]:
+    for step in [*found["on_server"], *found["on_machine"]]:
         yield f"-- {sentence(step)}"
 
 

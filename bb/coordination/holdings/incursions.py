@@ -10,6 +10,7 @@ from __future__ import annotations
 from bb.coordination.facts import REFUSED, REVERTED, TAKEN_OVER, TOUCHED, Incurred, Released, Resolved
 from bb.coordination.holdings import reservations, scopes
 from bb.coordination.holdings.reservations import Wanted
+from bb.coordination.holdings.transfers import GlobalTransfer
 from bb.coordination.protocol import notices
 from bb.kernel import ids
 from bb.kernel.digest import digest
@@ -183,6 +184,11 @@ def transfer(
     reservation = held.reservation
     if reservation.is_freeze:
         raise NothingToTransfer(f"{fact.owner} has frozen {fact.held}; a freeze cannot be transferred", hint=THAW)
+    if reservation.is_global:
+        raise GlobalTransfer(
+            f"{fact.owner} holds {fact.held} in every clone",
+            hint="release it, and let the other agent reserve it: `bb reserve`",
+        )
     released = Released(who, reservation.id)
     if fact.incoming == ids.PERSON:
         return [released]

@@ -15,6 +15,7 @@ from bb.kernel.errors import BbError, Busy
 from bb.ledger.files import disk
 from bb.ledger.files.lock import taken_for_good
 from bb.ledger.fleet import engines, relay, settings
+from bb.ledger.fleet.outbox import RelayStopped
 from bb.ledger.fleet.relay import Relay
 from bb.ledger.fleet.settings import EngineAddress, NotInFleet
 from bb.ledger.git.place import Place
@@ -46,6 +47,7 @@ class CloneRelay:
             raise RelayElsewhere()
         self._lock = lock
         self._engine: EngineAddress | None = None  # the one that the relay connects to
+        self._is_moving = False  # whether it is being stopped, to connect to another engine
         self._is_stopping = False
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
@@ -68,6 +70,9 @@ class CloneRelay:
             self._loop.call_from_thread(self._count_answer)
             answer(found)
 
+        if self._is_moving:
+            answered(relay.refused(RelayStopped()))
+            return
         try:
             self._relay.ask(question, answered)
         except BbError as refusal:
@@ -101,6 +106,7 @@ class CloneRelay:
         engine = settings.read(self.place.store)
         if engine is not None and engine != self._engine:
             self._engine = engine
+            self._is_moving = True
             self._say(f"connects to {engine.carrier} at another address")
             self._relay.stop()  # it begins again as after a failure
 
@@ -126,7 +132,7 @@ class CloneRelay:
     # -- the thread
 
     def _begin(self) -> None:
-        self._engine = settings.read(self.place.store)
+        self._engine, self._is_moving = settings.read(self.place.store), False
         self._relay = Relay(self.place, self._env, self._open_carrier, self._say, self._heard)
         self._thread = threading.Thread(target=self._run, name="bb-relay", daemon=True)
         self._thread.start()
@@ -157,6 +163,7 @@ class CloneRelay:
         tip = known.remote(known.home).tip if known.home else None
         if tip is None or tip.charter.fleet is None or engine is None:
             raise NotInFleet()
+        self._engine = engine
         return engines.open_carrier(engine, tip.charter.repo, tip.charter.fleet)
 
 

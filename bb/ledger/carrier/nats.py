@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.door import Head, Machine, Row
 
 POLL = 2.0  # seconds; what wakes readers may be lost
+AGAIN = 60.0  # seconds until the servers' settings are looked at again
 NOT_YET = 0.005  # seconds; until a server that follows the leader has the row that woke us
 
 
@@ -48,7 +49,8 @@ class NatsCarrier:
         self._reader = LogReader(self._connection, self._names)
         self._appends = Appends(self._connection, self._names, self._reader)
         self._machines = Machines(self._connection, self._names)
-        self._judged: dict[str, nats_durability.Durability] = {}  # by the id of the server that we are connected to
+        self._judged = ""  # the id of the server at which the disks were last looked at
+        self._judged_at = float("-inf")
         self._seen = 0  # the last place that is known to be there
         self._woken, self._waker = _wakers()
 
@@ -125,7 +127,7 @@ class NatsCarrier:
             if not self._connection.is_open:
                 self._connect()
             if must_be_durable:
-                self._judgement().must_be_shown()
+                self._judge()
             yield
         except Lost as lost:
             self._connection.drop()
@@ -148,15 +150,22 @@ class NatsCarrier:
         self._reader.connected(info)
         self._seen = info["state"]["last_seq"]
 
-    def _judgement(self) -> nats_durability.Durability:
-        """What is known of the servers' disks. It is asked once for each connection to another server."""
-        server = str(self._connection.server.get("server_id"))
-        if server not in self._judged:
-            info = nats_log.info_of(self._connection, self._names)
-            judged = nats_durability.look(self._connection.address.monitors, info)
-            judged.must_be_shown()
-            self._judged = {server: judged}
-        return self._judged[server]
+    def _judge(self) -> None:
+        """Refuse servers that may lose what they acknowledge. It is asked at each connection to another server, and
+        from time to time, because a server may come back with other settings."""
+        server, now = str(self._connection.server.get("server_id")), time.monotonic()
+        if server == self._judged and now - self._judged_at < AGAIN:
+            return
+        info = nats_log.info_of(self._connection, self._names)
+        try:
+            nats_durability.look(self._connection.address.monitors, info).must_be_shown()
+        except EngineUnreachable.error:
+            if server != self._judged:
+                raise
+        except BaseException:
+            self._judged = ""
+            raise
+        self._judged, self._judged_at = server, now
 
     def _heard(self, message: Msg | None) -> None:
         """A row was stored, or the connection ended. In the thread of the connection."""

@@ -165,6 +165,8 @@ class Connection:
         """End the connection and the thread."""
         self._end()
         if self._loop is not None and self._thread is not None:
+            with contextlib.suppress(Lost):
+                self._run(_settled(), self.patience)
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
@@ -191,6 +193,17 @@ class Connection:
     async def _open(self) -> None:
         client = _Client()
         client.demands_tls = self.address.needs_tls
+        try:
+            await self._connected_to(client)
+        except BaseException:
+            if client._transport is not None:
+                client._transport.close()  # type: ignore[no-untyped-call]
+            raise
+        self._inbox = client.new_inbox()
+        await client.subscribe(f"{self._inbox}.*", cb=self._answered, pending_bytes_limit=AT_ONCE)
+        self._client = client
+
+    async def _connected_to(self, client: _Client) -> None:
         async with asyncio.timeout(self.patience):
             await client.connect(
                 self.address.urls,
@@ -204,9 +217,6 @@ class Connection:
                 ping_interval=5,
                 **_shown(self.address),
             )
-        self._inbox = client.new_inbox()
-        await client.subscribe(f"{self._inbox}.*", cb=self._answered, pending_bytes_limit=AT_ONCE)
-        self._client = client
 
     async def _listen(self, subject: str) -> None:
         async def heard(message: Msg) -> None:
@@ -267,6 +277,16 @@ class Connection:
         for answers in self._asked.values():
             answers.fail(Lost("the connection was lost"))
         self._heard(None)
+
+
+async def _settled() -> None:
+    """Let everything else in this loop end: a transport closes its socket only in a later turn."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for each in others:
+        each.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 def _is_end(message: Msg) -> bool:

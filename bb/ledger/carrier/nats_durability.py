@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 1.5
 LARGEST = 1 << 20
+AWAY = 3 * 10**9  # nanoseconds; servers of a group hear of each other every second
 HOW = "in the `jetstream` block of every nats-server of the fleet: `sync_interval: always`"
 SHOW = "name the monitoring address of every server of the log: nats://HOST:4222?monitor=http://HOST:8222"
 
@@ -40,50 +41,71 @@ class Durability(Record):
     def is_shown(self) -> bool:
         return bool(self.servers) and all(self.servers.values()) and not self.is_async
 
+    @property
+    def hint(self) -> str:
+        """What the person who runs the servers does, if they may lose lines."""
+        if self.is_async:
+            return 'the stream of the log must not have `persist_mode: "async"`'
+        return HOW if False in self.servers.values() else f"{SHOW}; and {HOW}"
+
     def must_be_shown(self) -> None:
         """Refuse servers that may lose acknowledged lines."""
         if self.is_async:
-            hint = 'the stream of the log must not have `persist_mode: "async"`'
-            raise EngineNotDurable("the log's stream acknowledges lines before they are written", hint=hint)
+            raise EngineNotDurable("the log's stream acknowledges lines before they are written", hint=self.hint)
         if off := sorted(name for name, is_on in self.servers.items() if is_on is False):
             raise EngineNotDurable(
-                f"nats-server {harmless(off[0])} acknowledges before its disk has the lines", hint=HOW
+                f"nats-server {harmless(off[0])} acknowledges before its disk has the lines", hint=self.hint
             )
         if not self.is_shown:
             unseen = sorted(name for name, is_on in self.servers.items() if is_on is None)
             which = f" of nats-server {harmless(unseen[0])}" if unseen else ""
             why = f" ({self.trouble})" if self.trouble else ""
-            raise EngineNotDurable(f"the setting sync_interval{which} cannot be seen{why}", hint=f"{SHOW}; and {HOW}")
+            raise EngineNotDurable(f"the setting sync_interval{which} cannot be seen{why}", hint=self.hint)
 
 
 def look(monitors: Sequence[str], info: Any) -> Durability:
-    """Ask the MONITORS about every server of the stream that INFO describes."""
+    """Ask the MONITORS about every server of the stream that INFO describes. A server that the stream does not reach
+    acknowledges nothing, so it need not answer. EngineUnreachable if another one does not, or nobody leads."""
     cluster = info.get("cluster") or {}
-    names = [cluster.get("leader"), *(peer.get("name") for peer in cluster.get("replicas") or ())]
-    servers: dict[str, bool | None] = {str(name): None for name in names if name}
-    trouble = ""
+    if not cluster.get("leader"):
+        raise EngineUnreachable("the servers are electing a leader")
+    peers = {str(peer["name"]): peer for peer in cluster.get("replicas") or ()}
+    servers: dict[str, bool | None] = dict.fromkeys([str(cluster["leader"]), *peers])
+    trouble = silent = ""
     for monitor in monitors:
         try:
-            about = _varz(monitor)
-            name, settings = str(about["server_name"]), about["jetstream"]["config"]
-        except urllib.error.HTTPError as error:
-            trouble = trouble or f"{monitor}: {harmless(str(error))[:120]}"
-            continue
+            name, is_on = _setting(monitor)
         except OSError as error:
-            raise EngineUnreachable(f"the monitoring address {monitor} does not answer: {error}") from None
+            silent = silent or f"the monitoring address {monitor} does not answer: {error}"
         except (ValueError, KeyError, TypeError) as error:
             trouble = trouble or f"{monitor}: {harmless(str(error))[:120]}"
-            continue
-        if name in servers:
-            servers[name] = settings.get("sync_always") is True
+        else:
+            servers |= {name: is_on} if name in servers else {}
+    if silent:  # what is away acknowledges nothing
+        servers = {name: is_on for name, is_on in servers.items() if is_on is not None or not _is_away(peers.get(name))}
+    if silent and None in servers.values():
+        raise EngineUnreachable(silent)
     if not trouble and monitors and None in servers.values():
         trouble = "the monitoring addresses are those of other servers"
     return Durability(servers, info["config"].get("persist_mode") == "async", trouble)
 
 
-def _varz(monitor: str) -> Any:
-    with urllib.request.urlopen(f"{monitor}/varz", timeout=PATIENCE) as answer:  # noqa: S310  (http or https: checked)
-        return json.loads(answer.read(LARGEST))
+def _is_away(peer: Any) -> bool:
+    """Whether the leader has not heard of a peer lately."""
+    if peer is None:
+        return False  # it is the leader
+    return bool(peer.get("offline")) or not peer.get("current") or int(peer.get("active", 0)) > AWAY
+
+
+def _setting(monitor: str) -> tuple[str, bool]:
+    """The name of the server at a monitoring address, and whether it writes before it acknowledges. OSError if it does
+    not answer; ValueError, or another error, if it answers something else."""
+    try:
+        with urllib.request.urlopen(f"{monitor}/varz", timeout=PATIENCE) as answer:  # noqa: S310  (http or https)
+            about = json.loads(answer.read(LARGEST))
+    except urllib.error.HTTPError as error:  # which is an OSError
+        raise ValueError(str(error)) from None
+    return str(about["server_name"]), about["jetstream"]["config"].get("sync_always") is True
 
 
 def health(connection: Connection, info: Any) -> dict[str, Any]:

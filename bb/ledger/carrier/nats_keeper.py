@@ -93,17 +93,19 @@ class NatsKeeper:
 
     def health(self) -> dict[str, Any]:
         with self._at_work():
-            about = next(self._streams(), None)
+            found = next(self._streams(), None)  # a list does not say which servers have a stream
             name = self._connection.server.get("server_name")
-            about = about or {"config": {}, "cluster": {"leader": name}}
-            return nats_durability.health(self._connection, about)
+            none = {"config": {}, "cluster": {"leader": name}}
+            info = nats_log.info_of(self._connection, _names(found)) if found else none
+            return nats_durability.health(self._connection, info)
 
     def enroll(self, machine: str) -> list[str]:
         """What the person adds to the servers' configuration, so that MACHINE may append its own rows only."""
         if not is_token(machine) or machine == ANY:
             raise InvalidMachine(f"{machine[:40]!r} is not the name of a machine")
+        here = self._address.text
         return [
-            "# In `users` of the fleet's account. `nk -gen user -pubout`, run on that machine, prints the key.",
+            f"# A user of the fleet's account. `nk -gen user -pubout`, run on {machine}, prints a seed and the key U…",
             "{",
             "  nkey: U…,",
             "  permissions: {",
@@ -113,7 +115,8 @@ class NatsKeeper:
             "}",
             f"# With accounts made by nsc: nsc add user {machine} \\",
             f"#   --allow-pub '{','.join(may_publish(machine))}' --allow-sub '{','.join(MAY_SUBSCRIBE)}'",
-            f"# Then, on {machine}: NATS_CREDS=FILE bb fleet join {self._address.text}",
+            f"# On {machine}, the seed is in a file that only its user may read. There, in each clone: bb sync --pull,",
+            f"# bb fleet join '{here}{'&' if '?' in here else '?'}nkey=FILE'",
         ]
 
     def close(self) -> None:

@@ -177,11 +177,8 @@ class PostgresKeeper:
 
     def hba_lines(self, machine: str) -> list[str]:
         """Lines for the server's `pg_hba.conf`, of which the person takes one."""
-        who = f'hostssl "{self._open().database}" {quoted(machine)} samenet'
-        return [
-            f"{who} cert           # it has a client certificate whose common name is its role",
-            f"{who} scram-sha-256  # it has a password in its ~/.pgpass; psql sets it: \\password {quoted(machine)}",
-        ]
+        who = f"hostssl {_identifier(self._open().database)} {quoted(machine)} samenet"
+        return [f"{who} cert  # by its certificate", f"{who} scram-sha-256  # by its password"]
 
     def run(self, statements: list[str]) -> None:
         """Run statements, all or none."""

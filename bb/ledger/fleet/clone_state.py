@@ -212,7 +212,10 @@ class CloneState:
                 continue
             self.received += row.writer not in own
             self._chains.setdefault(row.writer, []).append((row, folded.before, folded.after))
-            if row.writer in own and not fold.judges:
+            if row.writer in own and self._receiving.differs(row, folded.after):
+                self.verdicts.are_of_another(row, FORKED)
+                self.broken[row.writer] = f"the row at place {row.place} has other lines of this writer than this clone"
+            elif row.writer in own and not fold.judges:
                 self.verdicts.note(row.place, folded.changes, fold.grant)
         if fold.judges:
             self._count(fold, own)
@@ -248,7 +251,7 @@ class CloneState:
         fold = self.must_fold()
         chains = self._chains
         if chains:
-            self._receiving.write(chains, patience)
+            self._receiving.write(chains, self.own_writers(), patience)
             self._chains = {}
             if any(REDACTED in row.octets for rows in chains.values() for row, _, _ in rows):
                 payload_removal.blank(self.store)

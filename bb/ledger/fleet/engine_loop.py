@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 LOOK_AROUND = 1.0  # seconds between two looks for lines that nobody told of
-PACE = 0.2  # seconds between two reads, or imports, if nobody waits
+PACE = 0.25  # seconds between two reads, or imports, if nobody waits
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 3.0  # seconds between two attempts to connect
 STOPPED_PAUSE = 3.0  # seconds until the engine is compared again, after it was found to be wrong
 CHARTER = 2.0  # seconds between two looks at the charter
@@ -85,7 +85,7 @@ class EngineLoop:
         self._must_read_all = False
         self._pause = FIRST_PAUSE
         self._read_at = self._written_at = self._beaten_at = self._asked_health_at = NEVER
-        self._looked_at = self._compared_charter_at = self._denied_at = self._signed_at = NEVER
+        self._tried_at = self._looked_at = self._compared_charter_at = self._denied_at = self._signed_at = NEVER
 
     # -- the course of things
 
@@ -136,6 +136,7 @@ class EngineLoop:
 
     def _connect(self) -> None:
         """Connect, and compare the engine's log with what this clone has read of it."""
+        self._tried_at = time.monotonic()
         if self.carrier is None:
             self.carrier = self._open_carrier()
         head = self._call(self.carrier.head)
@@ -167,6 +168,7 @@ class EngineLoop:
         if terms is None or head.incarnation != terms.incarnation:
             name = terms.incarnation if terms else "none"
             raise AnotherEngine(f"the fleet uses the log {name}, and the engine has {head.incarnation}")
+        self._must_have_what_it_acknowledged()
         known = max(fold.place, self._outbox.acknowledged_place)
         if head.place < known:
             raise EngineRewound(f"the engine has rows up to place {head.place}, and it has told of place {known}")
@@ -184,6 +186,12 @@ class EngineLoop:
             return  # the next row will show it
         if not rows or rows[0].digest != fold.digest:
             raise EngineRewound(f"the engine has another row at place {fold.place} than this clone has read")
+
+    def _must_have_what_it_acknowledged(self) -> None:
+        """Refuse an engine that has lost a line of ours which nobody has read, and has other rows in its place."""
+        writer = self._outbox.forgotten
+        if writer and writer not in self.state.broken:
+            raise EngineRewound(f"the engine acknowledged lines of writer {writer} and does not have them")
 
     @property
     def _engine(self) -> Carrier:
@@ -213,7 +221,7 @@ class EngineLoop:
         self._note_refusal(refusal)
         self._disconnect()
         with self._shared.lock:
-            self._outbox.lost_connection(refusal)
+            self._outbox.lost_connection(refusal, NEVER if self._outbox.is_connected else self._tried_at)
         self._shared.answer_due()
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         self._rest(pause, NEVER if pause < 1 else 0.3)
@@ -424,6 +432,7 @@ class EngineLoop:
         with self._shared.lock:
             self._outbox.has_folded(self._fold.place, placed)
             self._outbox.imported = self.state.imported
+        self._must_have_what_it_acknowledged()
 
     def _import_again(self) -> None:
         """Import the lines of rows that an earlier process has folded and not imported."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 LEAP = 1_000_000  # places between the last one that anybody has seen and the first one of the next incarnation
 
 HOW_DURABLE = {
-    "postgres": "set `fsync = on` and `full_page_writes = on` in postgresql.conf, and restart the server",
+    "postgres": "set `fsync = on` in postgresql.conf, and restart the server",
     "nats": "set `sync_interval: always` in the `jetstream` section of the server, and name its monitoring address: "
     "nats://HOST:PORT?monitor=http://HOST:8222",
 }

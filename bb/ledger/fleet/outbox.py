@@ -1,5 +1,5 @@
-"""What a relay has sent, what the engine made of it, and what each ask waits for. No I/O: the caller tells what happened
-and what time it is, sends what `batch` says, and gives the answers that `due` finds.
+"""What a relay has sent, what the engine made of it, and what each ask waits for. No I/O: the caller tells what has
+happened and what time it is, sends what `batch` says, and gives the answers that `due` finds.
 
 A line of a writer of this store goes through these states, and each of them is a number, because lines go in order:
 
@@ -54,8 +54,8 @@ class Batch(Record):
 
 
 class Ask:
-    """A request that waits. LINES are the last lines that it is about, of each writer. The PLACE that must be read, once
-    it is known."""
+    """A request that waits. LINES are the last lines that it is about, of each writer; PLACE is the one that must be
+    read, once it is known."""
 
     __slots__ = ("answer", "deadline", "events", "kind", "lines", "made_at", "place", "since")
 
@@ -100,8 +100,10 @@ class Outbox:
         self.denied: dict[str, BbError] = {}  # writers that the engine refuses, for now
         self.place = self.imported = self.archived = 0
         self.acknowledged_place = 0  # the highest place that the engine has told of
+        self.has_begun = False  # before that, any line may have been sent by an earlier process
         self.is_connected = False
         self.silent_since: float | None = None  # when the engine was asked something that it has not answered yet
+        self._tried_at = float("-inf")  # when the last attempt to connect began that has failed
         self.trouble: BbError | None = None  # why the last connection failed
         self.stop: BbError | None = None  # why there are no verdicts at all
         self.asks: list[Ask] = []
@@ -112,6 +114,7 @@ class Outbox:
     def begin(self, placed: Mapping[str, int], recorded: Mapping[str, int], place: int) -> None:
         """A log of the engine is read from PLACE on. The lines of each writer up to PLACED are in it or were published
         before. All others may have been sent by an earlier process."""
+        self.has_begun = True
         self.placed, self.acknowledged = dict(placed), {}
         self.recorded = dict(recorded)
         self.sent = dict(recorded)
@@ -148,9 +151,20 @@ class Outbox:
         self.acknowledged[writer] = max(n - 1, self.acknowledged.get(writer, 0))
         self.sent[writer] = max(n - 1, self.sent.get(writer, 0))
 
-    def lost_connection(self, trouble: BbError) -> None:
-        """The connection is lost, or could not be made. What was sent stays uncertain."""
+    @property
+    def forgotten(self) -> str:
+        """A writer whose lines the engine has acknowledged and does not have; empty if there is none. Then it has lost
+        history, although it may have as many rows as before."""
+        if self.place < self.acknowledged_place:
+            return ""
+        lacking = (writer for writer, n in self.acknowledged.items() if n > self.placed.get(writer, 0))
+        return next((writer for writer in lacking if writer not in self.left), "")
+
+    def lost_connection(self, trouble: BbError, tried_at: float = float("-inf")) -> None:
+        """The connection is lost, or an attempt to connect that began at TRIED_AT has failed. What was sent stays
+        uncertain."""
         self.is_connected, self.trouble = False, trouble
+        self._tried_at = max(tried_at, self._tried_at)
         self.was_told = True
 
     def leaves(self, writer: str, reason: str) -> None:
@@ -247,7 +261,9 @@ class Outbox:
         is_late = now >= ask.deadline
         if self._may_be_sent(ask):
             return pending(self._why()) if is_late else None
-        if self._is_silent and now >= max(ask.made_at, self._silent_from) + SOON:
+        is_away = not self.is_connected and self._tried_at >= ask.made_at  # somebody has looked since it was asked
+        is_silent = self._is_silent and self.has_begun
+        if is_away or (is_silent and now >= max(ask.made_at, self._silent_from) + SOON):
             return refused(self._unreachable())
         return refused(FleetBehind() if self.is_connected else self._unreachable()) if is_late else None
 
@@ -264,8 +280,8 @@ class Outbox:
 
     def _may_be_sent(self, ask: Ask) -> bool:
         """Whether the engine may have any of the lines that an ask for a verdict is about, and we do not know it."""
-        if ask.kind != SETTLE:
-            return False
+        if ask.kind != SETTLE or not self.has_begun:
+            return ask.kind == SETTLE
         for event in ask.events:
             writer, n = ids.split_event_id(event)
             if self.placed.get(writer, 0) < n <= self.sent.get(writer, 0) and writer not in self.left:

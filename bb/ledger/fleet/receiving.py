@@ -23,7 +23,7 @@ from bb.ledger.published.tip import Commit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from bb.ledger.carrier.door import Row
     from bb.ledger.journal.line import Link
@@ -57,12 +57,16 @@ class Receiving:
         """Line N of WRITER is in our journal, so the row that brings it back need not be compared."""
         self._here[writer] = n, digest(line.partition(DATA)[0])
 
-    def write(self, chains: Mapping[str, Chain], patience: float) -> None:
-        """Write the rows of some writers, in order. Their lines were checked. LEDGER_BUSY if a sync imports lines for
-        longer than PATIENCE seconds; then nothing was written."""
+    def write(self, chains: Mapping[str, Chain], own: Collection[str], patience: float) -> None:
+        """Write the rows of some writers, in order. Their lines were checked. OWN are the writers of this store.
+        LEDGER_BUSY if a sync imports lines for longer than PATIENCE seconds; then nothing was written."""
         others: dict[str, Chain] = {}
         quick: dict[str, Chain] = {}
-        chains = {writer: rows for writer, rows in chains.items() if not self._is_here(writer, rows[-1][2])}
+        chains = {
+            writer: rows
+            for writer, rows in chains.items()
+            if writer not in own or not self._is_here(writer, rows[-1][2])
+        }
         if not chains:
             return
         with received.Turn(self._store.path, patience):
@@ -71,8 +75,7 @@ class Receiving:
                 kind[writer] = rows
             if quick:
                 with received.Changing(self._store.path, quick, is_quick=True):
-                    for writer, rows in quick.items():
-                        self._append(writer, rows)
+                    others |= {writer: rows for writer, rows in quick.items() if not self._append(writer, rows)}
             if others:
                 self._compare(others)
 
@@ -80,14 +83,22 @@ class Receiving:
         """Look at every journal again before the next write."""
         self._ends.clear()
 
+    def differs(self, row: Row, last: Link) -> bool:
+        """Whether our journal has other lines with the numbers of ROW, whose last line has the link LAST. Then another
+        machine writes under our writer's id: one of the two is a copy."""
+        if (last.n, last.head_digest) == self._here.get(row.writer):
+            return False
+        journal = Journal(self._store.path, row.writer)
+        n = min(row.last, journal.tail().n)
+        ours = journal.line(n) if n >= row.first else None
+        theirs = row.octets.split(b"\n")[n - row.first] if ours is not None else b""
+        return ours is not None and ours.partition(DATA)[0] != theirs.partition(DATA)[0]
+
     def _is_here(self, writer: str, last: Link) -> bool:
         """Whether our journal has the line with the link LAST. Then it has every line before it, by the chain."""
         if (last.n, last.head_digest) == self._here.get(writer):
             return True
-        store = self._store.path
-        if not os.path.isdir(os.path.join(store, JOURNALS, writer)):
-            return False
-        line = Journal(store, writer).line(last.n)
+        line = Journal(self._store.path, writer).line(last.n)
         if line is None or digest(line.partition(DATA)[0]) != last.head_digest:
             return False
         self._here[writer] = last.n, last.head_digest
@@ -96,12 +107,7 @@ class Receiving:
     def _fits(self, writer: str, before: Link) -> bool:
         """Whether the received journal of WRITER ends exactly where the new lines begin."""
         end = self._ends.get(writer) or self._found(writer)
-        if end is None or end.link != before or end.size >= SEGMENT_SIZE:
-            return False
-        try:
-            return end.size == 0 or os.stat(end.path).st_size == end.size
-        except OSError:
-            return False
+        return end is not None and end.link == before and end.size < SEGMENT_SIZE
 
     def _found(self, writer: str) -> _End | None:
         """The end of a journal, read from its files; None if it is not to be appended to at once."""
@@ -123,7 +129,9 @@ class Receiving:
         self._ends[writer] = end
         return end
 
-    def _append(self, writer: str, rows: Chain) -> None:
+    def _append(self, writer: str, rows: Chain) -> bool:
+        """Append rows to a received journal. False if it does not end where it ended, because another process has
+        written there."""
         end = self._ends[writer]
         octets = b"".join([row.octets for row, _, _ in rows])
         try:
@@ -133,17 +141,24 @@ class Receiving:
                 disk.make_folder(os.path.dirname(end.path))
                 fd = disk.create(end.path, TO_APPEND)
             try:
+                if os.fstat(fd).st_size != end.size:
+                    del self._ends[writer]
+                    return False
                 disk.write_all(fd, octets)
             except OSError:
                 os.ftruncate(fd, end.size)  # no line may be written twice, nor stay cut off
                 raise
             finally:
                 os.close(fd)
+        except FileNotFoundError:
+            self._ends.pop(writer, None)
+            return False
         except OSError as error:
-            del self._ends[writer]
+            self._ends.pop(writer, None)
             raise disk.refusal(error) from error
         end.size += len(octets)
         end.link = rows[-1][2]
+        return True
 
     def write_again(self, rows: Sequence[Row], patience: float) -> None:
         """Import rows that may be here already. Rows that do not count must not be among them."""

@@ -26,8 +26,8 @@ made of them. A request is a dict, and so is its answer:
 
 The codes: GRANT_PENDING (`settle`: the lines may be on the engine, and what became of them is not known in time; their
 reservations must not be given up because of it), ENGINE_UNREACHABLE (nothing was sent), ENGINE_DENIED, ANOTHER_ENGINE,
-ENGINE_REWOUND, ENGINE_NOT_DURABLE, FLEET_ENDED, RELAY_STOPPED, RELAY_REQUEST (the request is not understood). If PATIENCE
-ends in `flush`, `fresh` or `archive`, the code is FLEET_BEHIND, or ENGINE_UNREACHABLE if the engine is away.
+ENGINE_REWOUND, ENGINE_NOT_DURABLE, FLEET_ENDED, RELAY_STOPPED, RELAY_REQUEST (the request is not understood). If the
+patience ends in `flush`, `fresh` or `archive`, the code is FLEET_BEHIND, or ENGINE_UNREACHABLE if the engine is away.
 
 Before an answer is given, the results that it depends on are in `results.sqlite` (`published/fleet_results.py`).
 """
@@ -75,7 +75,7 @@ class Relay:
         heard: Callable[[Mapping[str, int]], None] | None = None,
     ) -> None:
         self._env, self._log = env, log
-        self._shared = Shared(place.store, lambda event: self._loop.state.verdict(event), log)
+        self._shared = Shared(place.store, self._verdict, log)
         self._loop = EngineLoop(place, self.now, open_carrier, log, heard, self._shared)
         self._statuses: list[Callable[[dict[str, Any]], None]] = []
 
@@ -84,6 +84,9 @@ class Relay:
         """Whether somebody waits, or lines have no place yet."""
         outbox = self._shared.outbox
         return bool(outbox.asks) or outbox.unsent > 0
+
+    def _verdict(self, event: str) -> dict[str, Any]:
+        return self._loop.state.verdict(event)
 
     def now(self) -> int:
         """The time in milliseconds, or the fixed one in BB_NOW."""
@@ -147,7 +150,8 @@ class Relay:
         while True:
             with shared.lock:
                 is_over = shared.is_stopping
-                if not is_over and not shared.outbox.was_told and not self._statuses:
+                has_news = bool(shared.outbox.asks) and shared.outbox.was_told  # news that nobody waits for can wait
+                if not is_over and not has_news and not self._statuses:
                     left = shared.outbox.next_deadline() - time.monotonic()
                     shared.has_news.wait(max(min(left, LONGEST_REST), 0.001) if shared.outbox.asks else None)
                 statuses, self._statuses = self._statuses, []

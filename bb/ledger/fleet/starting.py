@@ -39,7 +39,7 @@ def start(cwd: str, env: Mapping[str, str]) -> None:
         done = subprocess.run(  # noqa: S603  (ourselves)
             COMMAND,
             cwd=cwd,
-            env={**env, "PWD": cwd},
+            env=_environment(cwd, env),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PATIENCE,
@@ -67,10 +67,15 @@ def start_aside(cwd: str, env: Mapping[str, str]) -> bool:
         return False
     nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
     try:
-        os.posix_spawn(sys.executable, COMMAND, {**env, "PWD": cwd}, file_actions=nothing, setsid=True)
+        os.posix_spawn(sys.executable, COMMAND, _environment(cwd, env), file_actions=nothing, setsid=True)
     except (OSError, NotImplementedError):
         return False
     return True
+
+
+def _environment(cwd: str, env: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the command that starts the daemon. A fixed time is for one command, not for a daemon."""
+    return {name: value for name, value in env.items() if name != "BB_NOW"} | {"PWD": cwd}
 
 
 def _answer(written: bytes) -> dict[str, Any]:

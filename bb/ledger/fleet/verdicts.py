@@ -5,6 +5,7 @@ from __future__ import annotations
 from bb.coordination.facts import Reserved
 from bb.coordination.holdings import ordered_admission
 from bb.coordination.holdings.admission import Grant
+from bb.kernel import ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from bb.coordination.holdings.admission import Admitted
     from bb.coordination.holdings.ordered_admission import Changes, Refusal
+    from bb.ledger.carrier.door import Row
 
 MOST = 20_000  # verdicts in memory
 REASONS = {
@@ -40,6 +42,7 @@ class Verdicts:
         self._results = results
         self._fact_on = fact_on
         self._known: dict[str, dict[str, Any]] = {}
+        self._of_others: dict[str, dict[str, Any]] = {}  # events that have our numbers and are not ours
 
     def note(self, place: int, changes: Changes, grant: Callable[[str], Grant | None]) -> None:
         """Note the verdicts of one row, after it was folded. GRANT tells a grant by its name."""
@@ -48,9 +51,17 @@ class Verdicts:
         while len(self._known) > MOST:
             del self._known[next(iter(self._known))]
 
+    def are_of_another(self, row: Row, reason: str) -> None:
+        """ROW has lines with numbers of a writer of ours, which another machine has recorded: a copy of this one. What
+        became of them is not what became of our lines with these numbers."""
+        for n in range(row.first, row.last + 1):
+            self._of_others[ids.event_id(row.writer, n)] = {"state": "void", "place": row.place, "reason": reason}
+
     def of(self, event: str, place: int, grant: Grant | None) -> dict[str, Any]:
         """What became of EVENT, which has a place up to PLACE, and the GRANT there. A grant that has ended since is no
         grant any more: whoever asks late must not take it for one."""
+        if other := self._of_others.get(event):
+            return other
         if grant is not None and grant.ended is not None:
             return {"state": "void", "place": grant.ended, "reason": ENDED}
         known = self._known.get(event)

@@ -123,8 +123,8 @@ class Turn:
 
 
 class Changing:
-    """`with Changing(store, writers):` notes that the journals of these writers change. If it IS QUICK, it does not wait
-    for the disk, and no earlier change was left half noted: the caller has called `settle` once, and after a power
+    """`with Changing(store, writers):` notes that the journals of these writers change. If it IS QUICK, it does not
+    wait for the disk, and no earlier change was left half noted: the caller has called `settle` once, and after a power
     failure it looks at all journals."""
 
     def __init__(self, store: str, writers: Iterable[str], *, is_quick: bool = False) -> None:

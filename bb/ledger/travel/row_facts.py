@@ -26,6 +26,9 @@ FACTS = (*holdings.FACTS, Registered, Retired, NameSettled)
 KINDS = frozenset(kinds.BY_FACT[fact.__name__][0].encode() for fact in FACTS)
 BY, QUOTE = b',"by":"', b'"'
 
+MOST_AUTHORS = 10_000
+_AUTHORS: dict[bytes, str] = {}  # ids that were checked and are valid
+
 
 def of_row(writer: str, first: int, octets: bytes, counts: Counts | None = None) -> tuple[Facts, list[str]]:
     """The facts about reservations and names in the lines of a row, each with its event id, and the agents that
@@ -56,5 +59,11 @@ def _fact(raw: bytes) -> HoldingFact | AgentFact | None:
 
 def author(raw: bytes) -> str:
     """The author of a line, by its bytes; empty if it names none. No text in a head can contain these bytes."""
-    by = raw.partition(BY)[2].partition(QUOTE)[0].decode("ascii", "replace")
-    return by if ids.is_principal(by) else ""
+    octets = raw.partition(BY)[2].partition(QUOTE)[0]
+    known = _AUTHORS.get(octets)
+    if known is None:
+        by = octets.decode("ascii", "replace")
+        known = by if ids.is_principal(by) else ""
+        if known and len(_AUTHORS) < MOST_AUTHORS:
+            _AUTHORS[octets] = known
+    return known

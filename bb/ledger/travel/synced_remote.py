@@ -63,6 +63,8 @@ class SyncedRemote:
         """What `remember` would save."""
         after: Pins = self.pins.with_remote(self.name, pin.replace(address=self.address))
         after = after.replace(named=arbitration.known(after))
+        if after.fleet and (after.terms is None or after.terms.incarnation != after.fleet.incarnation):
+            after = after.replace(fleet=None)  # the fleet has ended, or has another engine
         if pin.tip and self._decides(after):
             if after.named and after.named.turn > 1 and pin.publishes:
                 after = after.replace(home=self.name)

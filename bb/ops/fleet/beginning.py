@@ -115,12 +115,13 @@ class _Beginning:
         """What will be done, as far as it can be known without a fetch."""
         return {
             "dry_run": True,
+            "again": self._is_again,
             "remote": self._remote,
             "engine": connections.shown(self._target),
             "terms": None,
             "first": self._first(),
             "rows": 0,
-            "void": fleet_changes.would_be_void(self._desk, "?"),
+            "void": fleet_changes.would_be_void(self._desk, "?", by_archive=self._is_again),
             "steps": self._steps(keeper),
         }
 
@@ -133,7 +134,10 @@ class _Beginning:
         tip, store, name = self._tip, self._desk.store, self._remote
         writers = counted(len(tip.last_lines) if tip else 0, "writer")
         if self._is_again:
-            steps = [f"publish on {name} what the engine's log so far still has, as far as it continues the archive"]
+            steps = [
+                f"publish on {name} what the engine's log so far still has, as far as it continues the archive",
+                "give up reservations that are neither in the archive nor in that log any more",
+            ]
         else:
             waiting = counted(publish.unpublished(store, tip).count, "event")
             steps = [f"publish {waiting} on {name}, and whatever else is recorded until then"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Busy
 from bb.ledger.fleet import asking, starting
 from bb.ledger.local import fleet_files
 
@@ -21,22 +21,31 @@ PAUSE = 0.05
 def attend(desk: Desk, incarnation: str) -> dict[str, Any]:
     """Let bb's daemon run the relay of this clone, and wait until it is connected to the log INCARNATION. The answer
     says why not, if that fails: the verb itself is done."""
+    refused: BbError | None = None
     try:
         starting.start(desk.cwd, desk.env)
-    except BbError as refusal:
-        return {"running": False, "why": refusal.message, "hint": refusal.hint}
+    except BbError as refusal:  # it may only be connecting to another engine just now
+        refused = refusal
     deadline = time.monotonic() + TO_CONNECT
-    found: dict[str, Any] = {}
-    while (found.get("incarnation"), found.get("state")) != (incarnation, "connected"):
-        if time.monotonic() > deadline:
-            why = (found.get("refusal") or {}).get("message") or "it has not connected yet"
-            return {"running": False, "why": why, "hint": "bb fleet status"}
-        time.sleep(PAUSE)
+    while time.monotonic() < deadline:
         try:
             found = asking.ask(desk.place.store, {"ask": "status"}, 1.0)
-        except BbError:  # it begins again just now
-            found = {}
-    return {"running": True, "why": None, "hint": None}
+        except asking.RelayGone.error:
+            if refused:
+                return _not_running(refused.message, refused.hint)
+        except BbError:
+            pass  # it begins again just now
+        else:
+            if (found.get("incarnation"), found.get("state")) == (incarnation, "connected"):
+                return {"running": True, "why": None, "hint": None}
+            if found.get("refusal"):
+                refused = Busy(str(found["refusal"]["message"]), hint="bb fleet status")
+        time.sleep(PAUSE)
+    return _not_running(refused.message if refused else "it has not connected yet", "bb fleet status")
+
+
+def _not_running(why: str, hint: str | None) -> dict[str, Any]:
+    return {"running": False, "why": why, "hint": hint}
 
 
 def flush(desk: Desk) -> bool:

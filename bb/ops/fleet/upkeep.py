@@ -94,7 +94,8 @@ def enroll(
         if do:
             keeper.run(statements)
         unbound = keeper.unbind(writer) if writer else 0
-    is_postgres = target.carrier == engines.POSTGRES
+        has_steps = target.carrier == engines.POSTGRES and not revoke
+        lines = keeper.hba_lines(machine) if has_steps else []
     return {
         "machine": str(machine),
         "engine": connections.shown(target),
@@ -102,7 +103,8 @@ def enroll(
         "revoked": revoke,
         "unbound": unbound,
         "statements": statements,
-        "on_machine": [step.format(role=machine) for step in ON_MACHINE] if is_postgres and not revoke else [],
+        "on_server": [f"The server lets the role in by a line in its pg_hba.conf: {line}" for line in lines],
+        "on_machine": [step.format(role=machine) for step in ON_MACHINE] if has_steps else [],
     }
 
 

@@ -261,7 +261,7 @@ class _Attempts:
         also = f"; also conflicting: {len(rows) - 1} more" if len(rows) > 1 else ""
         message = f"{agent} holds {scope} in every clone, with token {token}{also}"
         details: dict[str, Any] = {"conflicts": rows, "count": len(rows)}
-        if self._wanted.takeover:
+        if first.get("reservation_id") in {one.reservation for one in self._later if isinstance(one, TakenOver)}:
             message += ", and has recorded something since this clone last heard of it, so it cannot be taken over"
         elif state != liveness.ACTIVE:
             hint = f"take it over, its holder is notified: `{command(self._wanted, '--takeover-stale')}`"

@@ -64,11 +64,11 @@ def notify_holders(desk: Desk) -> list[dict[str, str]]:
     return _shown(ended)
 
 
-def would_be_void(desk: Desk, incarnation: str | None) -> list[dict[str, str]]:
+def would_be_void(desk: Desk, incarnation: str | None, *, by_archive: bool = False) -> list[dict[str, str]]:
     """The reservations of this clone that are void for good once the fleet's log is that INCARNATION; None stands for
-    the end of the fleet."""
-    held = desk.holdings(desk.store.caught_up(), desk.now())
-    void = _void(desk, held, pins.read(desk.store.path), incarnation)
+    the end of the fleet. BY_ARCHIVE assumes that the engine has nothing that is not archived."""
+    held, known = desk.holdings(desk.store.caught_up(), desk.now()), pins.read(desk.store.path)
+    void = _void(desk, held, known.replace(fleet=None) if by_archive else known, incarnation)
     return _shown([one for lost in void.values() for one in lost])
 
 

@@ -29,6 +29,7 @@ from bb.ops.params import Seconds, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from bb.kernel.errors import BbError
@@ -128,10 +129,10 @@ def sync(
             writes under a new writer.
         background: Start a sync without waiting for it, if this clone publishes and no sync was tried just now.
     """
-    if farewell and (pull or dry_run or local or background):
-        raise OneDirection("--farewell publishes everything, so it cannot be used with a sync that publishes nothing")
-    if sum([pull, push or publish or dry_run, local, background]) > 1:
-        raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
+    publishes_nothing = pull or dry_run or local or background
+    _refuse_contradictions(
+        [pull, push or publish or dry_run, local, background], is_useless=farewell and publishes_nothing
+    )
     if background or local:
         if remote:
             which = "--background uses the remote of this clone" if background else "--local uses no remote"
@@ -156,6 +157,14 @@ def sync(
     if not pull and _is_left_out(desk, name):
         raise _not_in_fleet(answer)
     return answer | {"farewell": _say_farewell(desk, name, timeout)} if farewell else answer
+
+
+def _refuse_contradictions(directions: Sequence[bool], *, is_useless: bool) -> None:
+    """Refuse a sync in several DIRECTIONS, and a farewell that publishes nothing."""
+    if is_useless:
+        raise OneDirection("--farewell publishes everything, so it cannot be used with a sync that publishes nothing")
+    if sum(directions) > 1:
+        raise OneDirection("--pull, --push (or --publish, or --dry-run), --local and --background exclude each other")
 
 
 def _is_left_out(desk: Desk, name: str) -> bool:

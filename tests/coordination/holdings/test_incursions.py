@@ -18,6 +18,7 @@ from bb.coordination.holdings.incursions import (
     ResolveForbidden,
 )
 from bb.coordination.holdings.scopes import Scope
+from bb.coordination.holdings.transfers import GlobalTransfer
 from bb.coordination.protocol.notices import Incident, Resolution
 from bb.kernel.total_order import sortable
 
@@ -219,6 +220,15 @@ def transfer(given: Held | None, *met: Held, fact: Incurred = FACT) -> list[Any]
 def test_what_is_passed_on_ends_for_one_and_begins_for_the_other_as_it_was():
     given = held(1, "bo1", "src", shared=True)
     assert transfer(given, given) == [Released("bo1", f"{WRITER}.1"), Reserved("ada", "src", "bb-1", 60, True, False)]
+
+
+@pytest.mark.parametrize("decided_by", [{"base": "0" * 40}, {"order": "0" * 16}])
+def test_what_holds_in_every_clone_is_not_passed_on_in_one(decided_by: dict[str, str]):
+    given = held(1, "bo1", "src")
+    given = given.replace(reservation=given.reservation.replace(**decided_by))
+
+    with pytest.raises(GlobalTransfer.error):
+        transfer(given, given)
 
 
 def test_what_the_other_holds_in_there_already_stays_its_own():

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bb.ledger.carrier.door import VOID, Row, first_digest, next_digest
 from bb.ledger.carrier.nats_names import ANY, Names, machine_of, may_publish
 from bb.ledger.carrier.nats_rows import Checkpoint, Message, RowReader, Written, beginning
+from tests.examples import examples
 
 NAMES = Names("repo", "0123456789abcdef")
 ADA, BOB = "aaaaaaaaaaaa", "bbbbbbbbbbbb"
@@ -80,6 +81,7 @@ def test_of_ten_thousand_writers_a_checkpoint_takes_messages_that_a_server_takes
     assert Checkpoint.from_pages(START.replace(writers={}).pages()) == START.replace(writers={})
 
 
+@examples(200)
 @given(
     messages=st.lists(
         st.tuples(

@@ -1,7 +1,7 @@
 """An engine in memory, behind the same door as the real ones, on which a test can let anything go wrong.
 
-`engine.before` and `engine.after` are called with the name of each operation (head, append, read, wait, beat, …): before
-it has an effect, and after it, when its answer is on the way. Either may raise, wait, or note that it was there.
+`engine.before` and `engine.after` are called with the name of each operation (head, append, read, wait, beat, …):
+before it has an effect, and after it, when its answer is on the way. Either may raise, wait, or note that it was there.
 """
 
 from __future__ import annotations

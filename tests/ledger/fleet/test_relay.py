@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
+from bb.ledger.files import disk
+from bb.ledger.fleet.shared import Shared
 from bb.ledger.published import pins
+from bb.ledger.records.drafts import draft_of
+from bb.ledger.records.store import Store
 from tests.coordination.soon_forgotten import forgetting_soon
-from tests.ledger.fleet.fleet_support import FIRST, SECOND, Waiting, become_equal, fleet, switch, wait_for
+from tests.ledger.fleet.fleet_support import FIRST, NOW, SECOND, Machine, Waiting, become_equal, fleet, switch, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
+from tests.stories.travel.test_signed import listed, review
 from tests.stories.travel.travel_support import clone
 
 SLACK = 5.0  # seconds that a busy machine may need more
@@ -49,6 +59,25 @@ def test_a_line_that_nobody_asks_about_is_sent_and_brought_by_itself(tmp_path: P
         event = here.reserved("src/lexer", order=None)
 
         wait_for(lambda: event.encode() in there.lines().get(here.writer, b""))
+
+
+def test_news_that_nobody_waits_for_keep_no_thread_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    rounds: list[int] = []
+    answer_due = Shared.answer_due
+
+    def counted(shared: Shared) -> None:
+        rounds.append(1)
+        answer_due(shared)
+
+    with fleet(tmp_path) as (here, there):
+        here.reserved("src/lexer", order=None)
+        here.ask("flush")
+        there.ask("fresh")
+        monkeypatch.setattr(Shared, "answer_due", counted)
+        for _ in range(100):
+            there.ask("status")
+
+        assert len(rounds) < 500, "the thread that answers goes round and round"
 
 
 def test_a_reservation_ends_when_its_holder_releases_it_and_another_one_gets_a_higher_token(tmp_path: Path):
@@ -190,8 +219,7 @@ def test_all_lines_that_wait_go_in_one_append(tmp_path: Path):
         first = here.reserved("src/0")
         waiting = [here.begin_to_ask("settle", events=[first])]
         assert silent.wait(60)
-        for n in range(1, 9):
-            waiting.append(here.begin_to_ask("settle", events=[here.reserved(f"src/{n}")]))
+        waiting += [here.begin_to_ask("settle", events=[here.reserved(f"src/{n}")]) for n in range(1, 9)]
         engine.before = nothing
         goes_on.set()
 
@@ -546,6 +574,109 @@ def put_back(kept: Path, store: Path) -> None:
     for name in names:
         if name.name != "lock" and "fleet" not in name.parts:
             (store / name).write_bytes((kept / name).read_bytes())
+
+
+# -- signatures and withdrawals
+
+
+def test_with_signers_each_append_is_signed_and_only_signed_lines_are_admitted(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine, starts=False) as (here, there):
+        # `there` is not listed: its lines do not count.
+        rows = [f"#bb repo {pins.read(here.path).remote('origin').tip.charter.repo}", "#bb mode require"]  # type: ignore[union-attr]
+        review([here.clone, there.clone], *rows, listed(here.clone, here.writer))
+        for machine in (here, there):
+            machine.clone.sync(pull=True)
+            machine.start()
+        lost = engine_row(engine, there, "src")
+        won = here.reserve("src")
+        here.result("fresh")
+        there.result("fresh")
+
+        assert won["state"] == "admitted"
+        assert here.results().counted is not None
+        for machine in (here, there):
+            counted = machine.results().in_force
+            assert won["id"] in counted.grants
+            assert lost not in counted.grants
+        row = next(row for row in engine.log.rows if won["id"].encode() in row.octets)
+        assert b'"kind":"x.bb.signed"' in row.octets
+
+
+def test_a_withdrawn_line_is_sent_and_brought_without_its_payload(tmp_path: Path):
+    with fleet(tmp_path) as (here, there):
+        about = {"to": "user", "category": "INFO", "bead": "b", "subject": "s", "body": "a private word"}
+        event = str(here.clone.ask("agent.send", **{"from": here.agent}, **about)["message_id"])
+        here.result("flush")
+        there.result("fresh")
+        assert b"a private word" in there.lines()[here.writer]
+        here.clone.ask("ledger.redact", event=event, reason="a slip", agent=here.agent)
+        here.result("flush")
+        there.result("fresh")
+
+        assert b"a private word" not in there.lines()[here.writer]
+        become_equal(here, there)
+
+
+def engine_row(engine: MemoryEngine, machine: Machine, scope: str) -> str:
+    """Record a reservation although its lines do not count, and let the relay send it."""
+    store = Store(machine.place)
+    try:
+        fact = Reserved(machine.agent, scope, "bb-1", 120, False, False, order=FIRST)
+        drafts = [draft_of(fact, machine.agent)]
+        event = store.append(lambda _: drafts, NOW)[0].id
+    finally:
+        store.close()
+    wait_for(lambda: any(event.encode() in row.octets for row in engine.log.rows), machine)
+    return event
+
+
+# -- disks
+
+
+def test_a_full_disk_loses_nothing_and_the_relay_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    plain, is_full = disk.write_all, [False]
+
+    def write(fd: int, octets: bytes) -> None:
+        name = os.readlink(f"/proc/self/fd/{fd}")
+        if is_full[0] and "clone-1" in name and "received" in name:
+            plain(fd, octets[: len(octets) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        plain(fd, octets)
+
+    monkeypatch.setattr(disk, "write_all", write)
+    with fleet(tmp_path) as (here, there):
+        there.result("fresh")
+        is_full[0] = True
+        won = here.reserve("src")
+        refused = there.ask("fresh", 3.0)
+        is_full[0] = False
+
+        assert not refused["ok"]
+        assert won["state"] == "admitted"
+        become_equal(here, there)
+
+
+def test_a_slow_engine_gets_honest_answers_in_time(tmp_path: Path):
+    engine = MemoryEngine()
+
+    def slowly(name: str) -> None:
+        if name == "append":
+            time.sleep(1.0)  # its disk takes so long
+
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        engine.before = slowly
+        event = here.reserved("src")
+        hasty = here.ask("settle", 0.2, events=[event])
+        patient = here.result("settle", 60.0, events=[event])
+
+        assert hasty["error"]["code"] == "GRANT_PENDING"
+        assert patient["events"][event]["state"] == "admitted"
+        engine.before = nothing
+        become_equal(here, there)
 
 
 def test_machines_forget_the_same_grants_and_the_branch_too(tmp_path: Path):

@@ -6,6 +6,7 @@ At the step with that number, the process kills itself, as a power failure of th
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import queue
@@ -22,14 +23,12 @@ from bb.ledger.git import place
 from bb.ledger.published import pins
 
 COUNTED = ("head", "append", "read", "beat")
-_steps = 0
+_steps = itertools.count(1)
 _last = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 
 
 def step() -> None:
-    global _steps
-    _steps += 1
-    if _steps == _last:
+    if next(_steps) == _last:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -71,7 +70,8 @@ def main() -> None:
     def open_carrier() -> PostgresCarrier:
         known = pins.read(at.store)
         tip = known.remote(known.home or "").tip
-        assert tip and known.terms
+        assert tip
+        assert known.terms
         return PostgresCarrier(conninfo, tip.charter.repo, known.terms.incarnation)
 
     relay = Relay(at, os.environ, open_carrier, lambda text: print(text, file=sys.stderr))
@@ -83,7 +83,7 @@ def main() -> None:
         print(json.dumps(answers.get()), flush=True)
     relay.stop()
     working.join()
-    print(_steps, flush=True)
+    print(next(_steps), flush=True)
 
 
 if __name__ == "__main__":

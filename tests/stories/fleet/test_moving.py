@@ -238,6 +238,55 @@ def test_an_end_archives_everything_and_every_clone_follows(fleet: tuple[Clone, 
     assert here.ask("agent.reserve", agent=AMBER, scope=["a"], bead="b", **{"global": True})["token"] > last
 
 
+def test_an_interrupted_end_is_run_again(fleet: tuple[Clone, Clone], monkeypatch: pytest.MonkeyPatch):
+    here, there = fleet
+    write(there, "Sent")
+    send(there)
+    with monkeypatch.context() as patch:
+        patch.setattr(switching, "end", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            here.ask("fleet.end")
+    assert tip_of(here).charter.fleet, "the log is closed, and its rows are archived"
+
+    assert here.ask("fleet.end")["rows"] == 0
+    assert "Sent" in letters(here, AMBER)
+
+
+def test_a_beginning_that_was_killed_after_the_switch_is_completed_by_joining(
+    two: tuple[Clone, Clone], engine: str, monkeypatch: pytest.MonkeyPatch
+):
+    here, _ = two
+    with monkeypatch.context() as patch:
+        patch.setattr(settings, "write", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            here.ask("fleet.begin", engine=engine)
+
+    assert here.ask("fleet.status")["state"] == "not_joined"
+    refusal = here.refused("fleet.begin", engine=engine)
+    assert (refusal.code, "bb fleet join" in str(refusal.hint)) == ("FLEET_EXISTS", True)
+    here.ask("fleet.join", engine=engine)
+    assert send(here) >= tip_of(here).place
+
+
+def test_a_clone_that_has_not_joined_works_alone_and_says_how_to_join(two: tuple[Clone, Clone], engine: str):
+    here, there = two
+    here.ask("fleet.begin", engine=engine)
+    there.sync(pull=True)
+
+    assert there.ask("agent.reserve", agent=COBALT, scope=["lib"], bead="b")["state"] == "active"
+    for refusal in (
+        there.refused("agent.reserve", agent=COBALT, scope=["a"], bead="b", **{"global": True}),
+        there.refused("sync"),
+        there.refused("sync", publish=True),
+    ):
+        assert refusal.code == "NOT_IN_FLEET"
+        assert "bb fleet join" in str(refusal.hint)
+    assert there.ask("status")["fleet"]["state"] == "not_joined"
+    checks = {each["name"]: each for each in there.ask("doctor")["checks"]}
+    assert checks["fleet"]["state"] == "odd"
+    assert checks["fleet"]["mend"] == "bb fleet join ENGINE"
+
+
 def test_a_fleet_begins_again_after_an_end_above_all_places(fleet: tuple[Clone, Clone], engine: str):
     here, there = fleet
     record_reservation(there, COBALT, "lib", order=incarnation_of(there))
@@ -301,6 +350,8 @@ def test_after_an_old_backup_the_lost_lines_come_back_and_lost_reservations_are_
     postgres.sql(f"drop database {database} with (force)")
     postgres.sql(f"alter database {database}_old rename to {database}")
 
+    planned = there.ask("fleet.begin", again=True, reason="the backup of Monday", dry_run=True)
+    assert [one["scope"] for one in planned["void"]] == ["lib"], "the archive lacks it"
     begun = here.ask("fleet.begin", again=True, reason="the backup of Monday")
 
     assert begun["rows"] == 1, "what is in the backup is published"
@@ -350,7 +401,7 @@ def test_a_fleet_moves_to_another_engine_and_nothing_is_void(
     assert moved["void"] == []
     (log,) = logs(engine)
     assert log.head.is_closed
-    assert there.refused_or("fleet.join") in ("ANOTHER_ENGINE",), "it still has the address of the old engine"
+    assert there.refused_or("fleet.join") == "ANOTHER_ENGINE", "it still has the address of the old engine"
     there.ask("fleet.join", engine=other)
     assert send(there) >= moved["first"] - 1
 
@@ -418,27 +469,24 @@ def test_an_engine_that_a_power_failure_can_rewind_is_refused(two: tuple[Clone, 
     assert here.tip == tip
 
 
-def test_the_environment_of_libpq_names_the_engine_and_is_saved(
-    two: tuple[Clone, Clone], postgres: Postgres, tmp_path: Path
-):
+def test_the_environment_of_libpq_names_the_engine_and_is_saved(two: tuple[Clone, Clone], postgres: Postgres):
     here, there = two
     database = postgres.database()
-    file = tmp_path / "services"
-    file.write_text(f"[bb]\nhost={postgres.folder}\nport={postgres.port}\ndbname={database}\nuser=postgres\n")
-    here.settings = {
-        **here.settings,
-        "PGHOST": str(postgres.folder),
-        "PGPORT": str(postgres.port),
-        "PGUSER": "postgres",
-    }
-    here.settings["PGDATABASE"] = database
+    where = {"PGHOST": str(postgres.folder), "PGPORT": str(postgres.port), "PGUSER": "postgres", "PGDATABASE": database}
+    here.settings = {**here.settings, **where}
 
     here.ask("fleet.begin")
-    saved = settings.read(str(here.store))
 
+    saved = settings.read(str(here.store))
     assert saved
     assert f"dbname={database}" in saved.address
-    assert "fleet" in str(here.ask("fleet.status")["terms"]) or saved
+    here.settings = there.settings
+    assert here.ask("fleet.status")["health"]["durable"], "without the variables"
+
+
+def _dies(*_: object) -> None:
+    """Stands for SIGKILL at this step."""
+    raise KeyboardInterrupt
 
 
 def write(at: Clone, subject: str) -> None:

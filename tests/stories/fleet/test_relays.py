@@ -13,6 +13,8 @@ from tests.grids import some
 from tests.ledger.fleet.fleet_support import Machine, become_equal, fleet, wait_for
 from tests.stories.fleet.relay_support import Server, Through, running
 
+STEPS = 160  # of a relay that is started, asked to settle one reservation, and ended
+
 
 @pytest.fixture
 def conninfo() -> str:
@@ -36,9 +38,8 @@ def test_two_relays_agree_on_postgres(conninfo: str, tmp_path: Path):
 def test_a_relay_that_is_killed_at_any_step_goes_on_to_the_same_result(conninfo: str, tmp_path: Path):
     with fleet(tmp_path, Server(conninfo), starts=False) as (here, there):
         there.start()
-        steps, tokens, n = 160, set[int](), 0
-        for killed_at in some(range(1, steps), 12):
-            n += 1
+        tokens = set[int]()
+        for n, killed_at in enumerate(some(range(1, STEPS), 12)):
             scope = f"src/{n}"
             theirs = there.reserve(f"docs/{n}")
             ours = here.reserved(scope)
@@ -126,7 +127,7 @@ def test_lost_doubled_and_late_answers_change_nothing(conninfo: str, tmp_path: P
         proxy.mend()
         proxy.drop()
 
-        assert lost["error"]["code"] in ("GRANT_PENDING", "ENGINE_UNREACHABLE")
+        assert lost["error"]["code"] in ("GRANT_PENDING", "ENGINE_UNREACHABLE", "FLEET_BEHIND")
         assert verdict["state"] == "admitted"
         become_equal(here, there)
 

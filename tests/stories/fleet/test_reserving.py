@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bb.kernel import clock
+from bb.wire import client
 from tests import engines
 from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, fleet
 from tests.waiting import until
@@ -43,7 +44,10 @@ def test_what_one_machine_releases_another_can_have_with_a_higher_token(two: Fle
     first = two.here.reserve("two").data["token"]
 
     assert two.here.json("agent", "release", "--scope", "two").status == 0
-    assert two.there.reserve("two").data["token"] > first
+    second = until(
+        lambda: (found := two.there.reserve("two")).status == 0 and found
+    )  # a release is sent without a wait
+    assert second.data["token"] > first
 
 
 def test_of_several_scopes_all_are_reserved_or_none(two: Fleet):
@@ -168,6 +172,8 @@ def pending(two: Fleet, name: str) -> str:
         two.proxy.change = partial(lost_after, recorded, journals)
         try:
             refused = two.here.reserve(scope)
+            (path,) = two.here.json("check", scope).data["paths"]
+            assert path["verdict"] == "free", "what is pending excuses nothing"
         finally:
             two.proxy.mend()
         assert refused.status == 6
@@ -226,3 +232,12 @@ def test_answers_say_how_old_the_order_is(two: Fleet):
         found = two.here.json(*words).data["fleet"]
         assert found["place"] > 0
         assert found["age_seconds"] >= 0
+
+
+def test_a_client_of_the_daemon_reserves_in_every_clone_too(two: Fleet):
+    asked = {"cwd": str(two.here.at.path), "agent": AMBER, "scope": ["by-socket"]}
+
+    got = client.ask(two.here.at.settings["CCCC_HOME"], "agent.reserve", asked)
+
+    assert got["global"] is True
+    assert two.there.reserve("by-socket").code == "RESERVATION_CONFLICT"

@@ -1,0 +1,222 @@
+"""What was sent, and what each ask waits for: no engine, no files, no clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bb.kernel.errors import BbError
+from bb.ledger.carrier.door import Denied, EngineRewound, EngineUnreachable
+from bb.ledger.fleet.outbox import MOST_LINES, SOON, Ask, Batch, Outbox, RelayStopped
+from tests.examples import examples
+
+US, OTHER = "abcdefghijkl", "mnopqrstuvwx"
+
+
+def outbox(*, placed: int = 0, recorded: int = 0, connected: bool = True) -> Outbox:
+    made = Outbox(lambda event: {"state": "sent", "event": event})
+    made.begin({US: placed}, {US: placed}, 10)
+    made.has_recorded(US, recorded)
+    made.is_connected = connected
+    return made
+
+
+def asked(at: Outbox, kind: str, now: float = 0.0, patience: float = 10.0, **about: Any) -> Ask:
+    ask = Ask({"ask": kind, "patience": patience, **about}, lambda _: None, now)
+    at.add(ask)
+    return ask
+
+
+def code(at: Outbox, now: float) -> str | None:
+    """The code of the only answer; "ok" for a result, None if there is none yet."""
+    found = at.due(now)
+    if not found:
+        return None
+    ((_, answer),) = found
+    return "ok" if answer["ok"] else str(answer["error"]["code"])
+
+
+def test_lines_go_in_order_and_from_the_first_one_that_the_engine_may_lack():
+    at = outbox(placed=3, recorded=5)
+    batch = at.batch()
+
+    assert batch == Batch(US, 4, 5)
+    at.sends(batch)
+    assert at.batch() == batch, "its answer was lost"
+    at.was_acknowledged(batch, 11)
+    assert at.batch() is None
+    at.has_recorded(US, 5 + 2 * MOST_LINES)
+    assert at.batch() == Batch(US, 6, 5 + MOST_LINES)
+
+
+def test_a_verdict_is_given_when_the_row_was_read_back_and_not_when_it_was_acknowledged():
+    at = outbox(recorded=1)
+    asked(at, "settle", events=[f"{US}.1"])
+    at.sends(Batch(US, 1, 1))
+    at.was_acknowledged(Batch(US, 1, 1), 11)
+
+    assert code(at, 1.0) is None
+    at.has_folded(11, {US: 1})
+    assert code(at, 1.0) == "ok"
+    assert at.asks == []
+
+
+def test_lines_that_were_never_sent_are_refused_soon_if_the_engine_is_away():
+    at = outbox(recorded=1, connected=False)
+    asked(at, "settle", events=[f"{US}.1"])
+
+    assert code(at, SOON - 0.1) is None
+    assert at.next_deadline() == SOON
+    assert code(at, SOON) == "ENGINE_UNREACHABLE"
+
+
+def test_an_attempt_to_connect_that_began_after_the_ask_and_failed_refuses_it_at_once():
+    at = outbox(recorded=1, connected=False)
+    asked(at, "settle", now=5.0, events=[f"{US}.1"])
+
+    at.lost_connection(EngineUnreachable(), 4.9)
+    assert code(at, 5.1) is None
+    at.lost_connection(EngineUnreachable(), 5.0)
+    assert code(at, 5.1) == "ENGINE_UNREACHABLE"
+
+
+def test_lines_that_may_have_been_sent_are_pending_and_only_at_the_end_of_the_patience():
+    at = outbox(recorded=1)
+    asked(at, "settle", events=[f"{US}.1"])
+    at.sends(Batch(US, 1, 1))
+    at.lost_connection(EngineUnreachable())
+
+    assert code(at, 9.0) is None
+    assert code(at, 10.0) == "GRANT_PENDING"
+
+
+def test_lines_of_an_earlier_process_may_have_been_sent():
+    at = Outbox(lambda _: {"state": "sent"})
+    at.begin({US: 1}, {US: 2}, 10)
+    asked(at, "settle", events=[f"{US}.2"])
+
+    assert code(at, 10.0) == "GRANT_PENDING"
+
+
+def test_before_the_relay_has_begun_nothing_is_called_unsent():
+    at = Outbox(lambda _: {"state": "sent"})
+    at.has_recorded(US, 1)
+    asked(at, "settle", events=[f"{US}.1"])
+
+    assert code(at, SOON) is None
+    assert code(at, 10.0) == "GRANT_PENDING"
+
+
+def test_a_silent_engine_refuses_what_was_not_sent():
+    at = outbox(recorded=2)
+    at.sends(Batch(US, 1, 1))
+    at.silent_since = 5.0
+    asked(at, "settle", now=5.5, events=[f"{US}.2"])
+
+    assert code(at, 5.5 + SOON - 0.01) is None
+    assert code(at, 5.5 + SOON) == "ENGINE_UNREACHABLE"
+
+
+@pytest.mark.parametrize("refusal", [EngineRewound(), Denied()])
+def test_what_stops_the_verdicts_is_told_at_once(refusal: BbError):
+    at = outbox(recorded=1)
+    asked(at, "settle", events=[f"{US}.1"])
+    if refusal.code == "ENGINE_DENIED":
+        at.denied[US] = refusal
+    else:
+        at.stop = refusal
+
+    assert code(at, 0.0) == refusal.code
+    assert at.batch() is None or refusal.code != "ENGINE_DENIED"
+
+
+def test_fresh_waits_for_a_look_at_the_engine_after_it_was_asked_and_for_the_import():
+    at = outbox()
+    asked(at, "fresh", now=5.0)
+    at.has_read_everything(4.0)
+    assert code(at, 5.0) is None, "that look was before"
+    at.has_folded(12, {})
+    at.has_read_everything(6.0)
+    assert at.waits_for_import
+    assert code(at, 6.0) is None
+    at.imported = 12
+    assert code(at, 6.0) == "ok"
+
+
+def test_flush_waits_for_the_lines_of_now_and_not_for_later_ones():
+    at = outbox(placed=1, recorded=3)
+    asked(at, "flush")
+    at.has_recorded(US, 9)
+    at.has_folded(11, {US: 2})
+    assert code(at, 1.0) is None
+    at.has_folded(12, {US: 3})
+    assert code(at, 1.0) == "ok"
+
+
+def test_lines_of_a_writer_that_is_left_are_void():
+    at = outbox(recorded=2)
+    asked(at, "settle", events=[f"{US}.2"])
+    at.sends(Batch(US, 1, 2))
+    at.leaves(US, "others have its numbers")
+    ((_, answer),) = at.due(0.0)
+
+    assert answer["result"]["events"][f"{US}.2"] == {"state": "void", "reason": "others have its numbers"}
+    assert at.batch() is None
+
+
+def test_when_the_relay_ends_only_what_was_not_sent_is_called_so():
+    at = outbox(recorded=2)
+    asked(at, "settle", events=[f"{US}.1"])
+    asked(at, "settle", events=[f"{US}.2"])
+    at.sends(Batch(US, 1, 1))
+    codes = [answer["error"]["code"] for _, answer in at.end(RelayStopped())]
+
+    assert codes == ["GRANT_PENDING", "RELAY_STOPPED"]
+
+
+STEPS = st.lists(
+    st.sampled_from(["record", "send", "acknowledge", "lose", "connect", "fold", "ask", "late"]), max_size=40
+)
+
+
+@given(STEPS)
+@examples(200)
+def test_whatever_happens_no_line_that_may_be_sent_is_called_unsent_and_no_verdict_comes_too_early(steps: list[str]):
+    at, now, recorded, folded = outbox(), 0.0, 0, 0
+    sent: set[int] = set()
+    batch: Batch | None = None
+    for step in steps:
+        now += 1.0
+        if step == "record":
+            recorded += 1
+            at.has_recorded(US, recorded)
+        elif step == "send" and at.is_connected and (batch := at.batch()):
+            at.sends(batch)
+            sent |= set(range(batch.first, batch.last + 1))
+        elif step == "acknowledge" and batch:
+            at.was_acknowledged(batch, 10 + batch.last)
+        elif step == "lose":
+            at.lost_connection(EngineUnreachable())
+        elif step == "connect":
+            at.is_connected = True
+        elif step == "fold" and sent:
+            folded = max(sent)
+            at.has_folded(10 + folded, {US: folded})
+        elif step == "ask" and recorded:
+            asked(at, "settle", now=now, patience=3.0, events=[f"{US}.{recorded}"])
+        for ask, answer in at.due(now + (10.0 if step == "late" else 0.0)):
+            must_be_right(answer, ask.lines[US], folded, sent)
+
+
+def must_be_right(answer: dict[str, Any], n: int, folded: int, sent: set[int]) -> None:
+    """The answer about line N is right, if the lines up to FOLDED were read back, and these were SENT."""
+    if answer["ok"]:
+        assert n <= folded
+    elif answer["error"]["code"] == "GRANT_PENDING":
+        assert n in sent
+        assert n > folded
+    else:
+        assert n not in sent
