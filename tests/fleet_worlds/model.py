@@ -28,7 +28,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from bb.coordination.facts import Expired, Registered, Released, Reserved
-from bb.coordination.holdings import scopes
+from bb.coordination.holdings import forgetting, scopes
 from bb.coordination.holdings.admission import Admitted
 from bb.coordination.holdings.ordered_admission import Changes
 from bb.kernel import ids
@@ -99,6 +99,7 @@ class Book:
     writers: dict[str, list[str]]  # the writers that registered each name, in order
     placed: set[str] = field(default_factory=set)
     links: dict[str, Link] = field(default_factory=dict)
+    last: int = 0  # the place of the last row
 
     @classmethod
     def after(cls, incarnation: str, before: Book | None) -> Book:
@@ -113,7 +114,8 @@ class Book:
 
     def enter(self, row: Row, said: Read) -> dict[str, Had | None]:
         """One more row. Returns the reservations in it, each with what it got."""
-        place, facts = row.place, said.facts
+        self.last = place = row.place
+        facts = said.facts
         if said.link is not None:
             self.links[row.writer] = said.link
         for agent in said.recorders:
@@ -168,8 +170,13 @@ class Book:
         self.open.discard(name)
 
     def differs(self, admitted: Admitted) -> list[str]:
-        """The grants about which a reader has come to something else."""
-        ours = {name: (one.agent, *one.where, one.shared, one.token, one.ended) for name, one in self.had.items()}
+        """The grants about which a reader has come to something else. It may have forgotten what ended long ago."""
+        floor = min(admitted.floor, forgetting.floor(self.last))
+        ours = {
+            name: (one.agent, *one.where, one.shared, one.token, one.ended)
+            for name, one in self.had.items()
+            if one.ended is None or one.ended >= floor
+        }
         theirs = {
             name: (one.agent, one.scope, one.is_file, one.shared, one.token, one.ended)
             for name, one in admitted.grants.items()
