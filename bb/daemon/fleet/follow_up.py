@@ -18,8 +18,8 @@ from bb.ops.desk.desk import Desk
 from bb.ops.ledger import applying
 
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
-SHARE = 100  # applying may take one hundredth of a processor: where lines come all the time, it is done less often
-LONGEST = 30.0  # seconds until it is done at the latest
+SHARE = 1000  # applying may take a thousandth of a processor: where lines come all the time, it is done less often
+LONGEST = 600.0  # seconds until it is done at the latest
 
 
 class FollowUp:

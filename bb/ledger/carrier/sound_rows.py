@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.ledger.carrier.door import Row
 
-MANY = 8  # lines from which on checking them together is faster
+MANY = 2  # lines from which on checking them together is faster
 
 
 def has_lines(row: Row) -> bool:

@@ -11,6 +11,7 @@ from bb.coordination.holdings.ordered_admission import Changes, OrderedAdmission
 from bb.kernel.record import Record
 from bb.ledger.carrier import sound_rows
 from bb.ledger.carrier.door import VOID, EngineRewound, next_digest
+from bb.ledger.journal import bulk_check
 from bb.ledger.journal.line import START, BadLine, Link
 from bb.ledger.travel import row_facts
 
@@ -116,10 +117,12 @@ class RowFold:
         except BadLine as flaw:
             return FoldedRow(row, str(flaw))
         self._links[row.writer] = self.moved[row.writer] = link
-        facts, recorders = row_facts.of_row(row.writer, row.first, row.octets)
+        facts, recorders = row_facts.of_row(row.writer, row.first, row.octets, None, bulk_check.decode)
         if self._counted is not None:
             self._uncounted.append(row)
-        return FoldedRow(row, "", self._every.row(row.place, facts, recorders), before, link)
+        # The first line follows the last one that counts, so none of them was in the log, or published, before.
+        changes = self._every.row(row.place, facts, recorders, are_new=True)
+        return FoldedRow(row, "", changes, before, link)
 
     def count(self, counts: Counts) -> list[tuple[int, str, Changes]]:
         """Judge the rows since the last call by the law: only the lines that COUNT change the results in force. Returns
@@ -127,7 +130,7 @@ class RowFold:
         rows, self._uncounted = self._uncounted, []
         counted = []
         for row in rows if self._counted is not None else ():
-            facts, recorders = row_facts.of_row(row.writer, row.first, row.octets, counts)
+            facts, recorders = row_facts.of_row(row.writer, row.first, row.octets, counts, bulk_check.decode)
             changes = self._counted.row(row.place, facts, recorders) if self._counted else Changes()
             self.changed_counted.add(changes)
             counted.append((row.place, row.writer, changes))

@@ -359,10 +359,10 @@ def scope_of(fact: Fact) -> str:
     return fact.scope_key if type(fact).__name__ == SAID else ""  # type: ignore[union-attr]
 
 
-def fact_on(raw: bytes) -> Fact | None:
+def fact_on(raw: bytes, decoder: Callable[[bytes], Any] | None = None) -> Fact | None:
     """The fact that a line records; None if it is unknown or the line is unreadable."""
     try:
-        members = lines.members(raw)
+        members = lines.members(raw, decoder)
     except lines.Unreadable:
         return None
     return fact_of(members["kind"], members["data"], members["by"])

@@ -16,10 +16,12 @@ from bb.ledger.journal.line import BadLine
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from bb.coordination.facts import AgentFact, HoldingFact
 
     Facts = list[tuple[str, HoldingFact | AgentFact]]
+    Decoder = Callable[[bytes], Any]
     Counts = Callable[[str, int, int, str], bool]  # writer, number of the line, of the row's last line, author
 
 FACTS = (*holdings.FACTS, Registered, Retired, NameSettled)
@@ -30,9 +32,11 @@ MOST_AUTHORS = 10_000
 _AUTHORS: dict[bytes, str] = {}  # ids that were checked and are valid
 
 
-def of_row(writer: str, first: int, octets: bytes, counts: Counts | None = None) -> tuple[Facts, list[str]]:
+def of_row(
+    writer: str, first: int, octets: bytes, counts: Counts | None = None, decoder: Decoder | None = None
+) -> tuple[Facts, list[str]]:
     """The facts about reservations and names in the lines of a row, each with its event id, and the agents that
-    recorded any line of it. With COUNTS, only of the lines that count."""
+    recorded any line of it. With COUNTS, only of the lines that count. DECODER reads JSON, faster than the usual one."""
     facts: Facts = []
     recorders: dict[str, None] = {}
     raws = octets.split(b"\n")[:-1]
@@ -41,19 +45,19 @@ def of_row(writer: str, first: int, octets: bytes, counts: Counts | None = None)
         by = author(raw)
         if by and (counts is None or counts(writer, n, last, by)):
             recorders[by] = None
-        fact = _fact(raw)
+        fact = _fact(raw, decoder)
         if fact is not None and (counts is None or counts(writer, n, last, fact.agent)):
             facts.append((ids.event_id(writer, n), fact))
     return facts, list(recorders)
 
 
-def _fact(raw: bytes) -> HoldingFact | AgentFact | None:
+def _fact(raw: bytes, decoder: Decoder | None) -> HoldingFact | AgentFact | None:
     try:
         if lines.clock_and_kind(raw)[1] not in KINDS:
             return None
     except BadLine:
         return None
-    fact = kinds.fact_on(raw)
+    fact = kinds.fact_on(raw, decoder)
     return fact if isinstance(fact, FACTS) else None
 
 
