@@ -79,7 +79,7 @@ class Agent:
         pace = float(str(self._plan["pace"]))
         if pace:
             time.sleep(self._chance.random() * pace)
-        turn = 0
+        turn = 0 if not self._plan["keeps"] else self._chance.randrange(10**9)
         while time.monotonic() < until:
             turn += 1
             began = time.monotonic()
@@ -89,7 +89,9 @@ class Agent:
 
     def _scope(self, turn: int) -> str:
         hot = int(str(self._plan["hot"]))
-        return f"hot/{self._chance.randrange(hot)}" if hot else f"work/{self._name}/{turn % 7}"
+        if hot:
+            return f"hot/{self._chance.randrange(hot)}"
+        return f"kept/{self._name}/{turn}" if self._plan["keeps"] else f"work/{self._name}/{turn % 7}"
 
     def _reserve(self, scope: str) -> None:
         order, patience = str(self._plan["incarnation"]), float(str(self._plan["patience"]))
@@ -106,7 +108,8 @@ class Agent:
         if row["state"] == "admitted":
             time.sleep(float(str(self._plan["work"])))
         row["released"] = time.monotonic()  # what it holds, it holds until here
-        self._machine.record([Released(self._name, event)])
+        if not self._plan["keeps"]:
+            self._machine.record([Released(self._name, event)])
         self.verdicts.append(row)
         if row["state"] != "admitted":
             time.sleep(PAUSE_AFTER_REFUSAL * self._chance.random())

@@ -136,7 +136,7 @@ class Load:
         for each in range(processes):
             own = machines[each::processes]
             self._outs.append(scene.folder / f"load-{time.monotonic_ns()}-{each}.jsonl")
-            whole = {"agents": 20, "pace": 0, "work": 0, "hot": 0, "patience": 20, "seed": each} | plan
+            whole = {"agents": 20, "pace": 0, "work": 0, "hot": 0, "keeps": False, "patience": 20, "seed": each} | plan
             whole |= {"clones": [str(machine.clone) for machine in own], "numbers": [one.number for one in own]}
             whole |= {"incarnation": scene.incarnation, "out": str(self._outs[-1])}
             path = self._outs[-1].with_suffix(".plan")
