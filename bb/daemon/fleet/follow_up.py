@@ -20,6 +20,7 @@ from bb.ops.ledger import applying
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
 SHARE = 1000  # applying may take a thousandth of a processor: where lines come all the time, it is done less often
 LONGEST = 600.0  # seconds until it is done at the latest
+QUIET = 60.0  # seconds that it waits for a moment in which nothing comes
 
 
 class FollowUp:
@@ -30,6 +31,8 @@ class FollowUp:
         self._applied: object = None  # the state of the files when everything was last applied
         self._is_working = False
         self._not_before = 0.0
+        self._seen: object = None  # the state at the last look
+        self._waits_since: float | None = None  # for a quiet moment
         self._timer = loop.later(0, self._look)
 
     def close(self) -> None:
@@ -37,10 +40,13 @@ class FollowUp:
 
     def _look(self) -> None:
         self._timer = self._loop.later(GLANCE, self._look)
-        if self._is_working or time.monotonic() < self._not_before:
+        now, state = time.monotonic(), self._state()
+        is_quiet, self._seen = state == self._seen, state
+        if self._is_working or now < self._not_before or state == self._applied:
             return
-        if (state := self._state()) != self._applied:
-            self._is_working, self._applied = True, state
+        self._waits_since = self._waits_since or now
+        if is_quiet or now - self._waits_since > QUIET:
+            self._is_working, self._applied, self._waits_since = True, state, None
             threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
 
     def _state(self) -> object:
