@@ -353,6 +353,7 @@ def seconds_for(text: str) -> float:
 
 # Files of ours that hold what has the form of a secret, and why that is right.
 REVIEWED = {
+    "tests/ledger/fleet/test_engine_addresses.py": "planted: an engine's address with a password in it is refused",
     "tests/stories/cbcl/test_dialects.py": "planted: a dialect with a token in it is refused",
     "tests/stories/ci/test_what_the_checkout_lacks.py": "planted: the same, where the code comes from",
     "tests/stories/ci/test_which_ledger.py": "planted: a remote's address with a password in it is not repeated",

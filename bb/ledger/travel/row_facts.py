@@ -36,7 +36,7 @@ def of_row(
     writer: str, first: int, octets: bytes, counts: Counts | None = None, decoder: Decoder | None = None
 ) -> tuple[Facts, list[str]]:
     """The facts about reservations and names in the lines of a row, each with its event id, and the agents that
-    recorded any line of it. With COUNTS, only of the lines that count. DECODER reads JSON, faster than the usual one."""
+    recorded any line of it. With COUNTS, only of the lines that count. DECODER is a faster reader of JSON."""
     facts: Facts = []
     recorders: dict[str, None] = {}
     raws = octets.split(b"\n")[:-1]

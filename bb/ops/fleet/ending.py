@@ -49,8 +49,7 @@ def end(
     timeout: Timeout = Timeout(PATIENCE),  # noqa: B008  (a number)
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """End the fleet: the published branch orders the ledger again, as before `bb fleet begin`. Only the person may do
-    this.
+    """End the fleet: the published branch orders the ledger again. Only the person may do this.
 
     The engine's log is closed, so it takes no more lines. Everything in it is published. Then a charter without the
     fleet is pushed. Other clones follow at their next fetch: their relays stop, and what a machine had not sent yet is

@@ -31,7 +31,7 @@ ON_MACHINE = (
 
 @op("fleet.schema", reads=True, screen="fleet", examples=("bb fleet schema", "bb fleet schema > bb.sql"))
 def schema(desk: Desk) -> dict[str, Any]:
-    """Print the statements that make bb's tables and functions in PostgreSQL, for the person who may run them.
+    """Print the SQL that prepares a PostgreSQL database, for the person who may run it.
 
     `bb fleet begin` runs them by itself if its role may. They can be run again; each of them replaces or skips what is
     there. No engine is asked.
