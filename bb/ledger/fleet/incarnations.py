@@ -22,12 +22,11 @@ from bb.ledger.carrier.door import EngineNotDurable
 from bb.ledger.fleet import last_rows
 from bb.ledger.published import fleet_results
 from bb.ledger.published.fleet_terms import INCARNATION_LENGTH, FleetTerms, NoFleet
-from bb.ledger.travel import remote, switching
-from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
+from bb.ledger.travel import switching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from bb.ledger.carrier.door import Carrier, Keeper
@@ -96,7 +95,7 @@ def begin(sync: Sync, keeper: Keeper, order: Order) -> Tip:
         first = last_rows.tip_of(sync).place + 1
         return _switched(sync, keeper, order.terms(keeper.kind, first, incarnation))
 
-    return _repeated(sync, attempt)
+    return sync.repeated(attempt)
 
 
 def begin_again(sync: Sync, keeper: Keeper, order: Order, before: Carrier | None) -> tuple[Tip, int]:
@@ -113,7 +112,7 @@ def begin_again(sync: Sync, keeper: Keeper, order: Order, before: Carrier | None
         first = max([*seen, last_rows.tip_of(sync).place]) + LEAP
         return _switched(sync, keeper, order.terms(keeper.kind, first, incarnation))
 
-    return _repeated(sync, attempt), rows
+    return sync.repeated(attempt), rows
 
 
 def end(sync: Sync, keeper: Keeper, carrier: Carrier) -> tuple[Tip, int]:
@@ -130,7 +129,7 @@ def end(sync: Sync, keeper: Keeper, carrier: Carrier) -> tuple[Tip, int]:
         last_rows.must_reach(sync, closed.place, closed.digest)
         return switching.end(sync, closed.place)
 
-    return _repeated(sync, attempt), rows
+    return sync.repeated(attempt), rows
 
 
 def end_without_engine(sync: Sync, order: Order) -> Tip:
@@ -146,7 +145,7 @@ def end_without_engine(sync: Sync, order: Order) -> Tip:
             switching.begin(sync, order.terms(terms.carrier, first, incarnation))
         return switching.end(sync, last_rows.tip_of(sync).place)
 
-    return _repeated(sync, attempt)
+    return sync.repeated(attempt)
 
 
 def must_have_fleet(tip: Tip | None) -> FleetTerms:
@@ -180,15 +179,3 @@ def _switched(sync: Sync, keeper: Keeper, terms: FleetTerms) -> Tip:
     tip = last_rows.tip_of(sync)
     keeper.begin(tip.charter.repo, terms.incarnation, terms.first, tip.last_lines)
     return switching.begin(sync, terms)
-
-
-def _repeated(sync: Sync, attempt: Callable[[], Tip]) -> Tip:
-    """The tip after an ATTEMPT to switch, which is repeated while other clones publish first."""
-    pause = FIRST_PAUSE
-    while True:
-        try:
-            return attempt()
-        except remote.Moved:
-            if sync.left() <= pause:
-                raise remote.Contended("other clones published first on every attempt", remote=sync.name) from None
-            pause = random_pause(pause)

@@ -18,13 +18,9 @@ from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import LedgerRewritten
 from bb.ledger.travel import admitted, arbitration, publish, remote, rotation
 from bb.ledger.travel.sync import Sync
-from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
     from bb.coordination.holdings.admission import Admitted
     from bb.ledger.records.store import Store
 
@@ -131,8 +127,7 @@ def _told(previous: Sync, named: Arbiter) -> Arbiter:
         previous.push(publish.Unpublished({}, 0), after)
         return after
 
-    told: Arbiter = _repeated(previous, tell)
-    return told
+    return previous.repeated(tell)
 
 
 def _taken_over(target: Sync, named: Arbiter, told: str | None) -> int:
@@ -143,7 +138,7 @@ def _taken_over(target: Sync, named: Arbiter, told: str | None) -> int:
         target.pins = target.pins.replace(named=named)
         return target.push(target.wanted(), named, _results(target, named, told)).generation
 
-    return int(_repeated(target, take_over))
+    return target.repeated(take_over)
 
 
 def _results(target: Sync, named: Arbiter, told: str | None) -> Admitted:
@@ -156,15 +151,3 @@ def _results(target: Sync, named: Arbiter, told: str | None) -> Admitted:
     known = known.keeping(live)
     others = {name: named.generation for name in live if name not in known.generations and named.generation}
     return known.replace(generations={**known.generations, **others})
-
-
-def _repeated(sync: Sync, attempt: Callable[[], Any]) -> Any:
-    """The result of an ATTEMPT, which is repeated while other clones publish first."""
-    pause = FIRST_PAUSE
-    while True:
-        try:
-            return attempt()
-        except remote.Moved:
-            if sync.left() <= pause:
-                raise remote.Contended("other clones published first on every attempt", remote=sync.name) from None
-            pause = random_pause(pause)

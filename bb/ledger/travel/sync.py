@@ -23,11 +23,16 @@ from bb.ledger.travel.sync_result import SyncResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from bb.ledger.published.arbiter import Arbiter
     from bb.ledger.published.charter import Charter
     from bb.ledger.published.pins import Pins
     from bb.ledger.records.store import Store
     from bb.ledger.travel.commit_writer import WrittenCommit
+
+    T = TypeVar("T")
 
 MOST_LOOKED_AT = 300  # received journals; with more, only `bb doctor` and `bb ledger verify` look at each
 MOST_IN_VAIN = 4  # pushes rejected as outdated although the remote has not changed
@@ -231,6 +236,17 @@ class Sync(Fetching):
             made.settle()
         if len(self.pins.remotes) > 1:  # with one remote, the local ref keeps the commit
             remote.mark_verified(self.store.place.common, self.name, tip.commit)
+
+    def repeated(self, attempt: Callable[[], T]) -> T:
+        """The result of an ATTEMPT to move the branch, which is repeated while other clones publish first."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                return attempt()
+            except remote.Moved:
+                if self.left() <= pause:
+                    raise remote.Contended("other clones published first on every attempt", remote=self.name) from None
+                pause = random_pause(pause)
 
     def _arbiter_to_name(self) -> Arbiter | None:
         """The arbiter that the next commit names, if the charter there does not name it yet. A move is completed by
