@@ -58,13 +58,15 @@ class Refusal(Record):
 
 
 class Changes(Record):
-    """What one row changed: new and changed grants, the place of each reservation in it, and the registrations of names
-    (none if the name is free). REFUSALS say why global reservations were not admitted. If FLOOR is not 0, all grants
-    that ended before that place are forgotten now."""
+    """What one row changed: grants that began or ended, the place of each reservation in it, and the registrations of
+    names (none if the name is free). SEEN has the place at which a holder recorded something; it is that of all its
+    open grants. REFUSALS say why global reservations were not admitted. If FLOOR is not 0, all grants that ended before
+    that place are forgotten now."""
 
     grants: Mapping[str, Grant] = {}
     generations: Mapping[str, int] = {}
     names: Mapping[str, Sequence[str]] = {}
+    seen: Mapping[str, int] = {}
     refusals: Mapping[str, Refusal] = {}
     floor: int = 0
 
@@ -96,6 +98,7 @@ class OrderedAdmission:
         self._grants: dict[str, Grant] = {}
         self._ends: dict[str, int] = {}  # of those, in their order
         self._generations: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
         self._names = dict(known.names.items())
         self._new_names: dict[str, Sequence[str]] = {}
 
@@ -103,8 +106,10 @@ class OrderedAdmission:
     def admitted(self) -> Admitted:
         """The state after the last row. This copies all of it, so ask for it once, after many rows."""
         known, floor = self._known, self._floor  # a mapping in a file gives all its items at once
+        grants = dict(known.grants.items()) | self._grants
+        grants.update((name, self._open[name]) for name in self._open)
         return Admitted(
-            _without_forgotten(dict(known.grants.items()) | self._grants, floor),
+            _without_forgotten(grants, floor),
             dict(known.generations.items()) | self._generations,
             {name: events for name, events in self._names.items() if events},
             floor,
@@ -113,11 +118,11 @@ class OrderedAdmission:
     @property
     def changes(self) -> Changes:
         """All changes since the beginning, or since the last `saved`, without refusals."""
-        return Changes(self._grants, self._generations, self._new_names, floor=self._floor)
+        return Changes(self._grants, self._generations, self._new_names, self._seen, floor=self._floor)
 
     def saved(self, known: Admitted) -> None:
         """From now on, KNOWN has all `changes` so far."""
-        self._known, self._grants, self._generations, self._new_names = known, {}, {}, {}
+        self._known, self._grants, self._generations, self._new_names, self._seen = known, {}, {}, {}, {}
         self._ends, self._open_there = {}, set(self._open)
 
     def grant(self, name: str) -> Grant | None:
@@ -136,9 +141,11 @@ class OrderedAdmission:
         repeated = {event for event in reserved if self._has_place(event)}
         self._place = place
         floor = self._forget(place)
-        grants = self._seen(place, recorders)
+        seen = self._open.saw(place, recorders)
+        self._seen.update(seen)
         if not facts:
-            return Changes(grants, floor=floor) if grants or floor else NOTHING
+            return Changes(seen=seen, floor=floor) if seen or floor else NOTHING
+        grants: dict[str, Grant] = {}
         names = self._register(facts)
         ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
         for name, who in ends:
@@ -157,7 +164,7 @@ class OrderedAdmission:
                 refusal = Refusal(REPEATED) if is_repeated else self._decide(place, event, fact, ends, grants)
                 if refusal:
                     refusals.setdefault(event, refusal)
-        return Changes(grants, generations, names, refusals, floor)
+        return Changes(grants, generations, names, seen, refusals, floor)
 
     def _forget(self, place: int) -> int:
         """Forget what is too old at PLACE. Returns the new floor; 0 if it is the same as before."""
@@ -175,16 +182,6 @@ class OrderedAdmission:
     def _has_place(self, event: str) -> bool:
         """Whether a reservation has had a place, as far as it matters: ended ones may have been forgotten."""
         return event in self._generations or self._open.get(event) is not None or event in self._known.generations
-
-    def _seen(self, place: int, recorders: Iterable[str]) -> dict[str, Grant]:
-        """The open grants of the RECORDERS, with the place at which these were seen."""
-        changed = {}
-        for agent in recorders:
-            for name in self._open.of(agent):
-                grant = self._open[name].replace(seen=place)
-                self._open.change(name, grant)
-                self._grants[name] = changed[name] = grant
-        return changed
 
     def _register(self, facts: Facts) -> dict[str, Sequence[str]]:
         """The registrations that FACTS change."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted, still_open
 from bb.kernel import json_text
 from bb.ledger.files import disk
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
     from typing import Any
 
+    from bb.coordination.holdings.admission import Grant
     from bb.ledger.fleet.row_fold import Delta, FoldedRow, RowFold
 
 TABLES = """
@@ -33,12 +33,15 @@ create table published (writer text primary key, n integer) without rowid;
 create table flawed (place integer primary key, writer text, first integer, lines integer, reason text);
 """
 RESULTS = """
-create table {0}_grant (key text primary key, value text, ended integer, token integer) without rowid;
+create table {0}_grant (key text primary key, agent text, scope text, is_file integer, shared integer, token integer,
+    ended integer, seen integer) without rowid;
+create table {0}_seen (holder text primary key, holder_seen integer) without rowid;
 create index {0}_ended on {0}_grant (ended);
 create index {0}_token on {0}_grant (token);
 create table {0}_generation (key text primary key, value integer) without rowid;
 create table {0}_name (key text primary key, value text) without rowid;
 """
+GRANT = "(?, ?, ?, ?, ?, ?, ?, ?)"
 REST = ("", "-wal", "-shm", "-journal")
 
 
@@ -204,7 +207,7 @@ class ResultsFile:
         return connection
 
     def _fill(self, connection: sqlite3.Connection, which: str, state: Admitted) -> None:
-        connection.executemany(f"insert into {which}_grant values (?, ?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
+        connection.executemany(f"insert into {which}_grant values {GRANT}", _grant_rows(state.grants))  # noqa: S608
         connection.executemany(f"insert into {which}_generation values (?, ?)", state.generations.items())  # noqa: S608
         connection.executemany(f"insert into {which}_name values (?, ?)", _name_rows(state.names))  # noqa: S608
         self._note(connection, **{f"{which}_grant_floor": state.floor})
@@ -214,7 +217,9 @@ class ResultsFile:
             return
         replace = "insert or replace into"
         if delta.grants:
-            connection.executemany(f"{replace} {which}_grant values (?, ?, ?, ?)", _grant_rows(delta.grants))
+            connection.executemany(f"{replace} {which}_grant values {GRANT}", _grant_rows(delta.grants))
+        if delta.seen:
+            connection.executemany(f"{replace} {which}_seen values (?, ?)", delta.seen.items())
         if delta.floor:  # some of the new ones may be forgotten already
             connection.execute(f"delete from {which}_grant where ended < ?", (delta.floor,))  # noqa: S608
             self._note(connection, **{f"{which}_grant_floor": delta.floor})
@@ -252,10 +257,11 @@ def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]
     return [(writer, link.n, link.lamport, link.head_digest) for writer, link in links.items()]
 
 
-def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int | None, int]]:
-    for name, written in admission.grants_as_json(grants).items():
-        grant = grants[name]
-        yield name, json_text.dumps(written), grant.ended, grant.token
+def _grant_rows(grants: Mapping[str, Grant]) -> Iterable[tuple[str | int | None, ...]]:
+    return [
+        (name, grant.agent, grant.scope, grant.is_file, grant.shared, grant.token, grant.ended, grant.seen)
+        for name, grant in grants.items()
+    ]
 
 
 def _name_rows(names: Mapping[str, Iterable[str]]) -> Iterable[tuple[str, str]]:

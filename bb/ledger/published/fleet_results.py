@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FOLDER = "fleet"
 NAME = "results.sqlite"
 ENGINE = "engine.json"  # exists in a clone that has joined a fleet
-VERSION = 3  # of the tables; the relay makes a file of another version anew
+VERSION = 4  # of the tables; the relay makes a file of another version anew
 PATIENCE = 5.0  # seconds to wait for the relay's transaction
 ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
 
@@ -153,7 +153,7 @@ class Reading:
 
 def admitted_in(file: Asked, which: str) -> Admitted:
     """One of the two results in a file. It is read when it is needed."""
-    grants = SavedGrants(file, f"{which}_grant")
+    grants = SavedGrants(file, which)
     return Admitted(grants, _Saved(file, f"{which}_generation"), _Saved(file, f"{which}_name"), grants.floor())
 
 
@@ -191,10 +191,15 @@ class _Saved(Mapping[str, "Any"]):
 
 
 class SavedGrants(_Saved):
-    """The grants by the id of their reservation."""
+    """The grants by the id of their reservation. The place at which a holder was last seen is saved once, for all its
+    open grants."""
 
-    def _value(self, key: str, written: Any) -> Grant:
-        return admission.grants_from({key: json_text.loads(written)})[key]
+    def __init__(self, file: Asked, which: str) -> None:
+        super().__init__(file, f"{which}_grant")
+        self._seen = f"{which}_seen"
+
+    def __getitem__(self, key: str) -> Grant:
+        return self._all("where key = ?", key)[key]
 
     def open(self) -> dict[str, Grant]:
         """The grants that have not ended. There are few of them, and any number of others."""
@@ -205,9 +210,22 @@ class SavedGrants(_Saved):
         found = self._file.ask("select value from about where name = ?", f"{self._table}_floor")
         return int(found[0][0]) if found else 0
 
+    def _all(self, where: str, *values: object) -> dict[str, Grant]:
+        query = f"""select key, agent, scope, is_file, shared, token, ended, seen, holder_seen
+            from {self._table} left join {self._seen} on holder = agent {where} order by key"""  # noqa: S608
+        rows = self._file.ask(query, *values)
+        return {key: saved_grant(key, *grant).seen_at(seen or 0) for key, *grant, seen in rows}
+
     def since(self, token: int) -> list[Grant]:
         """The grants with this token or a later one."""
         return list(self._all("where token >= ?", token).values())
+
+
+def saved_grant(
+    key: str, agent: str, scope: str, is_file: int, shared: int, token: int, ended: int | None, seen: int
+) -> Grant:
+    """A grant as it is saved. Raises ValueError if it is not one."""
+    return admission.grants_from({key: (agent, scope, is_file == 1, shared == 1, token, ended, seen)})[key]
 
 
 def _quoted(path: str) -> str:
