@@ -198,9 +198,9 @@ class _Attempts:
         if hearing is None or not isinstance(refusal, ReservationConflict.error):
             return
         holders = {str(one.get("agent_id")) for one in refusal.details.get("conflicts", ())}
-        seen = {name: presence.read(store, name, now) for name in holders if ids.is_actor_id(name)}
-        judged = [last for last in seen.values() if last is not None and last.is_remote]
-        if any(hearing.seen_at(last.seen_at, now) > last.seen_at for last in judged):
+        seen = [presence.read(store, name, now) for name in holders if ids.is_actor_id(name)]
+        elsewhere = [last.seen_at if last else 0 for last in seen if last is None or last.is_remote]
+        if any(hearing.seen_at(seen_at, now) > seen_at for seen_at in elsewhere):
             since = f"since {clock.text(hearing.since)}" if hearing.is_current(now) else "not at present"
             refusal.message += (
                 f". It may be silent, but this clone hears other machines only {since}, and time in which it heard"
