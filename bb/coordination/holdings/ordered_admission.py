@@ -91,9 +91,8 @@ class OrderedAdmission:
         self._known = known
         self._forgets = forgets
         self._incarnation = incarnation
-        open_there = admission.still_open(known.grants)
-        self._open = OpenGrants(open_there)
-        self._open_there = set(open_there)  # in KNOWN, where their ends are not
+        self._open = OpenGrants(admission.still_open(known.grants))
+        self._began: set[str] = set()  # grants that KNOWN does not have
         self._place, self._floor = 0, known.floor
         self._grants: dict[str, Grant] = {}
         self._ends: dict[str, int] = {}  # of those, in their order
@@ -123,7 +122,7 @@ class OrderedAdmission:
     def saved(self, known: Admitted) -> None:
         """From now on, KNOWN has all `changes` so far."""
         self._known, self._grants, self._generations, self._new_names, self._seen = known, {}, {}, {}, {}
-        self._ends, self._open_there = {}, set(self._open)
+        self._ends, self._began = {}, set()
 
     def grant(self, name: str) -> Grant | None:
         """The grant of one reservation, open or ended. None if it was forgotten."""
@@ -175,7 +174,7 @@ class OrderedAdmission:
         gone = list(itertools.takewhile(lambda name: self._ends[name] < floor, self._ends))
         for name in gone:
             del self._ends[name]
-            if name not in self._open_there:
+            if name in self._began:  # else KNOWN has it as an open one
                 del self._grants[name]
         return floor
 
@@ -207,6 +206,7 @@ class OrderedAdmission:
             self._end(name, place, changed)
         self._grants[event] = changed[event] = grant
         self._open.add(event, grant, scope)
+        self._began.add(event)
         return None
 
     def _judge(self, place: int, event: str, fact: Reserved, ends: Ends) -> Admission | Refusal:
