@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bb.daemon.fleet.closing_logs import ClosingLogs
 from bb.daemon.fleet.follow_up import FollowUp
 from bb.daemon.fleet.question_socket import Answer, QuestionSocket
 from bb.daemon.loop.log import Log
@@ -53,11 +54,13 @@ class CloneRelay:
         self.asked = 0  # questions since the start
         self.waiting = 0  # questions without an answer yet
         self._follow_up = FollowUp(place, loop, env, log)
+        self._closing_logs = ClosingLogs(place, loop, log)
         try:
             self._begin()
             self._socket = QuestionSocket(loop, place.store, env, self.ask)
         except BaseException:
             self._follow_up.close()
+            self._closing_logs.close()
             os.close(self._lock)
             raise
 
@@ -120,6 +123,7 @@ class CloneRelay:
         """Stop listening, and end the relay soon. It answers the questions that wait."""
         self._is_stopping = True
         self._follow_up.close()
+        self._closing_logs.close()
         lock = fleet_files.path(self.place.store, fleet_files.LOCK)
         self._socket.stop_listening(leaves_files=is_replaced(lock, self._lock))
         self._relay.stop()

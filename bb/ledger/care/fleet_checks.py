@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from bb.kernel.escaping import harmless
 from bb.kernel.plurals import counted
 from bb.ledger.care.finding import BROKEN, GOOD, ODD, Finding
+from bb.ledger.local import fleet_files
 from bb.ledger.published import pins
 
 TYPE_CHECKING = False
@@ -21,6 +24,7 @@ STATUS = "bb fleet status"
 
 def findings(place: Place, now: int) -> Iterator[Finding]:
     """The findings about the fleet of the clone at PLACE; none without a fleet."""
+    yield from _open_logs(place)
     if pins.read(place.store).terms is None:
         return
     from bb.ledger.fleet import overview  # noqa: PLC0415  (most ledgers have no fleet)
@@ -57,6 +61,17 @@ def _state(found: dict[str, Any]) -> tuple[str, str, str | None]:
     alive = sum(one["is_alive"] for one in found["machines"])
     lag = f"{counted(found['lag'], 'row')} behind, " if found["lag"] else ""
     return GOOD, f"{carrier}, place {found['place']}, {lag}{unsent}, {counted(alive, 'machine')} alive", None
+
+
+def _open_logs(place: Place) -> Iterator[Finding]:
+    """Logs that were replaced from this clone, and that could not be closed yet."""
+    if not os.path.exists(fleet_files.path(place.store, fleet_files.REPLACED_LOGS)):
+        return
+    from bb.ledger.fleet import replaced_logs  # noqa: PLC0415
+
+    for log in replaced_logs.still_open(place.store):
+        text = f"log {log.incarnation} on {log.address} is not used any more, and could not be closed yet"
+        yield Finding("fleet old log", ODD, harmless(text), f"bb fleet prune '{log.address}'")
 
 
 def _engine(health: dict[str, Any]) -> Finding:

@@ -68,12 +68,23 @@ from bb.log l where $1 in ('', l.repo) order by l.repo, l.first, l.id
 """
 PRUNE = """
 with kept as (
-    update bb.log set oldest = least($2 + 1, place) where repo = $1 and oldest < least($2 + 1, place)
+    update bb.log set oldest = least($3 + 1, place)
+        where repo = $1 and incarnation = $2 and oldest < least($3 + 1, place)
     returning id, oldest
 ), removed as (
     delete from bb.row r using kept where r.log = kept.id and r.place < kept.oldest returning r.place
 )
 select count(*) from removed
+"""
+LAST_LINES = """
+select w.writer, w.last from bb.writer w join bb.log l on l.id = w.log where l.repo = $1 and l.incarnation = $2
+"""
+REMOVE = """
+with gone as (delete from bb.log where repo = $1 and incarnation = $2 and is_closed returning id),
+    beats as (delete from bb.beat b using gone where b.log = gone.id),
+    writers as (delete from bb.writer w using gone where w.log = gone.id),
+    rows as (delete from bb.row r using gone where r.log = gone.id)
+select count(*) from gone
 """
 ROLE_OF = "select count(*), coalesce(bool_or(rolsuper or rolcreaterole), false)::text from pg_roles where rolname = $1"
 END_SESSIONS = """
@@ -137,8 +148,16 @@ class PostgresKeeper:
             return []
         return list(_logs(self._ask(LOGS, repo)))
 
-    def prune(self, repo: str, upto: int) -> int:
-        return self._ask(PRUNE, repo, upto).number(0, 0)
+    def prune(self, repo: str, incarnation: str, upto: int) -> int:
+        return self._ask(PRUNE, repo, incarnation, upto).number(0, 0)
+
+    def last_lines(self, repo: str, incarnation: str) -> dict[str, int]:
+        found = self._ask(LAST_LINES, repo, incarnation)
+        return {found.text(row, 0) or "": found.number(row, 1) for row in range(found.count)}
+
+    def remove(self, repo: str, incarnation: str) -> None:
+        if not self._ask(REMOVE, repo, incarnation).number(0, 0) and not self._head(repo, incarnation).is_closed:
+            raise LogInUse(f"log {incarnation} is not closed")
 
     def unbind(self, writer: str) -> int:
         """Let the next machine that uses a WRITER be bound to it: a clone has moved to another machine. Returns in how

@@ -7,8 +7,9 @@ import contextlib
 from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError
 from bb.kernel.plurals import counted
-from bb.ledger.fleet import engines, incarnations, settings
+from bb.ledger.fleet import engines, incarnations, replaced_logs, settings
 from bb.ledger.fleet.incarnations import FleetExists, Order
+from bb.ledger.fleet.replaced_logs import OpenLog
 from bb.ledger.published import fleet_results
 from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.travel import publish
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from bb.ledger.carrier.door import Carrier, Keeper
     from bb.ledger.fleet.settings import EngineAddress
+    from bb.ledger.published.fleet_terms import FleetTerms
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Tip
     from bb.ops.desk.desk import Desk
@@ -105,6 +107,7 @@ class _Beginning:
         self._remote = connections.arbiter(desk, known)
         self._tip = known.remote(self._remote).tip
         self._is_again = is_again
+        self.still_open: str | None = None  # why the log so far could not be closed
         fleet = self._tip.charter.fleet if self._tip else None
         if fleet and not is_again:
             raise FleetExists()
@@ -122,6 +125,7 @@ class _Beginning:
             "first": self._first(),
             "rows": 0,
             "void": fleet_changes.would_be_void(self._desk, "?", by_archive=self._is_again),
+            "still_open": None,
             "steps": self._steps(keeper),
         }
 
@@ -135,6 +139,7 @@ class _Beginning:
         writers = counted(len(tip.last_lines) if tip else 0, "writer")
         if self._is_again:
             steps = [
+                "close the log so far, if its engine can be reached: it takes no more lines",
                 f"publish on {name} what the engine's log so far still has, as far as it continues the archive",
                 "give up reservations that are neither in the archive nor in that log any more",
             ]
@@ -165,27 +170,46 @@ class _Beginning:
             "terms": connections.terms_shown(tip.charter.fleet),
             "first": tip.charter.fleet.first if tip.charter.fleet else 0,
             "rows": rows,
+            "still_open": self.still_open,
             "tip": tip.commit,
         }
 
     def _begun(self, sync: Sync, keeper: Keeper, stack: contextlib.ExitStack) -> tuple[Tip, int]:
-        if self._is_again:
-            return incarnations.begin_again(sync, keeper, self._order, self._before(stack))
-        return incarnations.begin(sync, keeper, self._order), 0
+        if not self._is_again:
+            return incarnations.begin(sync, keeper, self._order), 0
+        sync.look()  # nothing is closed as long as the charter cannot be replaced
+        terms = incarnations.must_have_fleet(sync.pin.tip)
+        saved = settings.read(self._desk.store.path)
+        old = saved if saved and saved.carrier == terms.carrier else None
+        self._close(keeper, old, terms)
+        return incarnations.begin_again(sync, keeper, self._order, self._before(old, terms, stack))
 
-    def _before(self, stack: contextlib.ExitStack) -> Carrier | None:
-        """The carrier of the log so far. It is closed first, if that is possible, so that nothing is added to it. None
-        if it cannot be reached, or is gone."""
-        saved, terms = settings.read(self._desk.store.path), self._tip.charter.fleet if self._tip else None
-        if saved is None or terms is None or saved.carrier != terms.carrier:
+    def _close(self, keeper: Keeper, old: EngineAddress | None, terms: FleetTerms) -> None:
+        """Close the log so far, so that nothing is added to it. If that is not possible now, it is done later."""
+        repo, store = self._desk.store.clone.repo, self._desk.store.path
+        if keeper.kind == terms.carrier:
+            try:
+                keeper.end(repo, terms.incarnation)
+            except BbError:
+                pass  # it is on another engine, or lost
+            else:
+                return
+        if old is None:
+            self.still_open = f"this clone does not know the engine of log {terms.incarnation}"
+            return
+        log = OpenLog(old.carrier, old.address, repo, terms.incarnation)
+        try:
+            replaced_logs.close(log)
+        except BbError as refusal:
+            replaced_logs.note(store, log)
+            self.still_open = refusal.message
+
+    def _before(self, old: EngineAddress | None, terms: FleetTerms, stack: contextlib.ExitStack) -> Carrier | None:
+        """The carrier of the log so far. None if it cannot be reached, or is gone."""
+        if old is None:
             return None
         repo = self._desk.store.clone.repo
-        carrier = stack.enter_context(contextlib.closing(engines.open_carrier(saved, repo, terms)))
-        try:
-            with contextlib.closing(engines.keeper(saved)) as keeper:
-                keeper.end(repo, terms.incarnation)
-        except BbError:
-            pass  # a machine's role may not close it; then its relays find the new charter with their next fetch
+        carrier = stack.enter_context(contextlib.closing(engines.open_carrier(old, repo, terms)))
         try:
             carrier.head()
         except BbError:
