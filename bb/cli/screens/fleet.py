@@ -189,7 +189,9 @@ def enrolled(found: Foreign) -> Iterator[str]:
         return
     end = ";" if found["engine"]["carrier"] == "postgres" else ""
     for statement in found["statements"]:
-        yield from (f"{line}{end}" for line in page(statement))
+        *lines, last = page(statement)
+        yield from lines
+        yield f"{last}{end}"
     for step in [*found["on_server"], *found["on_machine"]]:
         yield f"-- {sentence(step)}"
 
@@ -207,7 +209,7 @@ def pruned(found: Foreign) -> Iterator[str]:
     for log in found["logs"]:
         yield from _replaced(log, would)
     if not is_in_use and not found["logs"]:
-        yield "Nothing to remove: this ledger has no fleet, and the engine has no log of it"
+        yield "Nothing to remove: the engine has no log of this ledger"
 
 
 def _replaced(log: Foreign, would: str) -> Iterator[str]:

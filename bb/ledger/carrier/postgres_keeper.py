@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 
 from bb.kernel import json_text
-from bb.kernel.errors import Usage
+from bb.kernel.errors import NotFound, Usage
 from bb.kernel.escaping import harmless
 from bb.ledger.carrier.door import AnotherEngine, Head, Log, LogInUse, first_digest
+from bb.ledger.carrier.postgres_schema import schema
 from bb.ledger.carrier.postgres_session import (
     UNPREPARED,
     VERSION,
@@ -98,13 +98,11 @@ NotAMachine = Usage.declare(
     "That name cannot be the role of a machine",
     hint="use letters, digits, `_`, `-` and `.`, at most 63, and no role that administers the server",
 )
-
-
-def schema() -> str:
-    """The statements that make the tables and functions. They can be run again."""
-    path = os.path.join(os.path.dirname(__file__), "postgres_schema.sql")
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+NotEnrolled = NotFound.declare(
+    "MACHINE_NOT_ENROLLED",
+    "The engine has no role of that machine",
+    hint="`bb fleet status` shows the machines of the fleet",
+)
 
 
 class PostgresKeeper:
@@ -115,10 +113,6 @@ class PostgresKeeper:
     def __init__(self, conninfo: str) -> None:
         self._conninfo = conninfo
         self._session: Session | None = None
-
-    @staticmethod
-    def schema() -> str:
-        return schema()
 
     def prepare(self) -> None:
         """Make the schema, if it is not there."""
@@ -168,10 +162,7 @@ class PostgresKeeper:
         """The statements that give a MACHINE its role and its rights. `run` runs them. They set no password: how the
         machine proves its name is for `pg_hba.conf`, see `hba_lines`."""
         role = quoted(machine)
-        found = self._ask(ROLE_OF, machine)
-        if found.text(0, 1) == "true":
-            raise NotAMachine(f"{machine} is a role that administers the server")
-        is_new = not found.number(0, 0)
+        is_new = not self._has_role(machine)
         rights = "nosuperuser nocreatedb nocreaterole noreplication noinherit"
         return [
             f"create role {role} login {rights} connection limit {CONNECTIONS}"
@@ -187,12 +178,21 @@ class PostgresKeeper:
     def revoke(self, machine: str) -> list[str]:
         """The statements that take a MACHINE's rights away and end its connections. Its writers stay bound to it."""
         role = quoted(machine)
+        if not self._has_role(machine):
+            raise NotEnrolled(f"the server has no role {machine}")
         return [
             f"alter role {role} nologin",
             f"revoke all on all functions in schema bb from {role}",
             f"revoke all on schema bb from {role}",
             END_SESSIONS.format(role=_literal(machine)),
         ]
+
+    def _has_role(self, machine: str) -> bool:
+        """Whether the server has that role. Refused if it administers the server."""
+        found = self._ask(ROLE_OF, machine)
+        if found.text(0, 1) == "true":
+            raise NotAMachine(f"{machine} is a role that administers the server")
+        return bool(found.number(0, 0))
 
     def hba_lines(self, machine: str) -> list[str]:
         """Lines for the server's `pg_hba.conf`, of which the person takes one."""

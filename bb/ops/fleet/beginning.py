@@ -7,6 +7,7 @@ import contextlib
 from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError
 from bb.kernel.plurals import counted
+from bb.ledger.carrier.door import AnotherEngine
 from bb.ledger.fleet import engines, incarnations, replaced_logs, settings
 from bb.ledger.fleet.incarnations import FleetExists, Order
 from bb.ledger.fleet.replaced_logs import OpenLog
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 PATIENCE = 300
+RELAY = "`bb fleet begin ENGINE --relay ENGINE`: two addresses of one engine, which differ in the role"
 
 
 class RelayEngine(Engine):
@@ -86,15 +88,20 @@ def begin(
         raise connections.needs_reason("begin --again")
     secret_patterns.refuse_secrets(reason or "")
     target = connections.engine(desk, engine, saved=again)
+    own = target if relay is None else engines.parse(relay, desk.env)
+    if own.carrier != target.carrier:
+        raise AnotherEngine(
+            f"the relay must use the same engine, which is {target.carrier}, not {own.carrier}", hint=RELAY
+        )
     known = connections.known_pins(desk)
     beginning = _Beginning(desk, known, target, Order(who, reason or "", desk.now()), is_again=again)
-    with contextlib.closing(engines.keeper(target)) as keeper:
+    with connections.as_owner("begin"), contextlib.closing(engines.keeper(target)) as keeper:
         incarnations.must_be_durable(target.carrier, keeper.health())
         planned = beginning.planned(keeper)
         if dry_run:
             return planned
         made = beginning.made(keeper, timeout)
-    settings.write(desk.store.path, engines.parse(relay, desk.env) if relay else target)
+    settings.write(desk.store.path, own)
     relays = relay_start.attend(desk, str(made["terms"]["incarnation"]))
     return planned | made | {"void": fleet_changes.follow(desk), "relay": relays}
 

@@ -52,9 +52,9 @@ def prune(
     if tip is None:
         raise NoFleet()
     target, repo = connections.engine(desk, engine, saved=True), desk.store.clone.repo
-    with contextlib.closing(engines.keeper(target)) as keeper:
+    with connections.as_owner("prune"), contextlib.closing(engines.keeper(target)) as keeper:
         replaced = replaced_logs.find(keeper, repo, tip)
-        rows = _pruned(keeper, target, repo, tip, is_only_old=bool(replaced), dry_run=dry_run)
+        rows = _pruned(keeper, target, repo, tip, is_only_old=bool(replaced or engine), dry_run=dry_run)
         logs = [_removed(keeper, repo, one, tip, dry_run=dry_run) for one in replaced]
     if not dry_run:
         for one in replaced:
@@ -66,8 +66,7 @@ def prune(
 def _pruned(
     keeper: Keeper, target: EngineAddress, repo: str, tip: Tip, *, is_only_old: bool, dry_run: bool
 ) -> dict[str, Any]:
-    """Remove rows of the log that is in use. If the engine does not have it, it IS ONLY an OLD one with replaced
-    logs."""
+    """Remove rows of the log that is in use. The engine may be one that IS ONLY an OLD one, without that log."""
     none = {"oldest": None, "upto": None, "archived": None, "slowest": None, "rows": 0, "octets": 0}
     if (terms := tip.charter.fleet) is None or (is_only_old and not _has(keeper, repo, terms)):
         return none

@@ -85,10 +85,11 @@ def enroll(
     """
     signs_of_life.person(desk, agent)
     if writer and not do:
-        raise InvalidArgs("--writer needs --do", path="$.writer")
+        hint = f"`bb fleet enroll {machine} --writer {writer} --do`"
+        raise InvalidArgs("--writer needs --do", hint=hint, path="$.writer")
     target = connections.engine(desk, engine, saved=True)
     runs = do or revoke or writer is not None
-    with contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
+    with connections.as_owner("enroll"), contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
         statements = keeper.revoke(machine) if revoke else keeper.enroll(machine)
         if do:
             keeper.run(statements)
