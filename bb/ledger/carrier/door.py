@@ -71,7 +71,8 @@ EngineRewound = Refused.declare(
 FleetEnded = Refused.declare(
     "FLEET_ENDED",
     "The engine's log is closed: the fleet has ended, or has moved on to another log",
-    hint="the repository's charter says where lines go now: `bb sync`",
+    hint="fetch the new charter with `bb sync`, then run the command again; the relay fetches it by itself within "
+    "seconds",
 )
 Pruned = Refused.declare(
     "ENGINE_PRUNED",

@@ -327,6 +327,23 @@ def test_a_new_incarnation_begins_from_the_archive_and_gets_the_lines_that_it_la
         become_equal(here, there)
 
 
+def test_an_engine_that_is_gone_for_good_does_not_hide_the_new_charter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bb.ledger.fleet.housekeeping.LOOK_WHILE_AWAY", 0.0)
+    monkeypatch.setattr("bb.ledger.fleet.housekeeping.LOOK_AGAIN", 0.0)
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        engine.before = raising("head", EngineUnreachable, "append", "read", "wait", "beat")
+        wait_for(lambda: there.result("status")["state"] == "away")
+
+        switch(here.clone, engine, SECOND, first=1_000_000)
+
+        for one in (here, there):
+            wait_for(lambda one=one: (tip := pins.read(one.path).terms) and tip.incarnation == SECOND)
+        engine.before = nothing
+        wait_for(lambda: there.result("status")["incarnation"] == SECOND)
+
+
 # -- hostile rows
 
 
