@@ -713,3 +713,25 @@ def test_machines_forget_the_same_grants_and_the_branch_too(tmp_path: Path):
         assert kept["id"] in grants
         assert here.result("settle", events=[first["id"]])["events"][first["id"]]["state"] == "void"
         assert dict(results.admitted.grants) == dict(there.results().admitted.grants.items()) == grants
+
+
+def test_a_clone_that_only_fetches_does_not_keep_the_places_of_all_reservations(tmp_path: Path):
+    with forgetting_soon(), fleet(tmp_path) as (here, there):
+        kept = there.reserve("docs")
+        there.result("flush")
+        there.stop()
+        sizes = []
+        for _ in range(4):
+            for _ in range(5):
+                here.release(here.reserve("src")["id"])
+                here.result("flush")
+            here.result("archive")
+            there.clone.sync(pull=True)
+            known = pins.read(there.place.store).admitted
+            sizes.append(len(known.generations))
+
+        assert kept["id"] in known.generations
+        assert sizes[-1] <= 8, sizes
+        assert there.clone.ask("agent.status", agent=there.agent)["reservations"][0]["state"] == "active"
+        there.start()
+        become_equal(here, there)
