@@ -8,7 +8,7 @@ from bb.kernel.escaping import harmless
 from bb.kernel.plurals import counted
 from bb.ledger.care.finding import BROKEN, GOOD, ODD, Finding
 from bb.ledger.local import fleet_files
-from bb.ledger.published import pins
+from bb.ledger.published import lacking_rows, pins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MANY_ROWS = 5000  # that the archive lacks; a relay archives every few seconds
 LARGE_SKEW = 60  # seconds
 STATUS = "bb fleet status"
+MAY_BE_PUSHED_BY = "find out who pushed it; then"
 
 
 def findings(place: Place, now: int) -> Iterator[Finding]:
@@ -36,7 +37,9 @@ def findings(place: Place, now: int) -> Iterator[Finding]:
         yield Finding("fleet rights", BROKEN, text, "ask the person who runs the engine: bb fleet enroll MACHINE")
     if (health := found["health"]) is not None:
         yield _engine(health)
-    if found["state"] == overview.CONNECTED:
+    if refusal := lacking_rows.refusal(place.store, found["terms"]["incarnation"]):
+        yield Finding("fleet archive", BROKEN, str(refusal), f"{MAY_BE_PUSHED_BY} bb fleet begin --again --reason '…'")
+    elif found["state"] == overview.CONNECTED:
         yield _archive(found)
     if (skew := found["clock_skew_seconds"]) is not None and abs(skew) > LARGE_SKEW:
         yield Finding("fleet clock", ODD, f"this machine's clock differs from the engine's by {abs(skew):.0f} s", None)

@@ -6,7 +6,7 @@
     engine.json         the engine that this clone has joined (`fleet/settings.py`)
     replaced_logs.json  logs that are to be closed (`fleet/replaced_logs.py`)
 
-What else is in the folder: `published/fleet_results.py` (the saved fold).
+What else is in the folder: `published/fleet_results.py` (the saved fold), `published/lacking_rows.py`.
 """
 
 from __future__ import annotations

@@ -7,24 +7,28 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
-from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
+from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
 from bb.ledger.fleet.shared import Shared
+from bb.ledger.git import place
 from bb.ledger.published import pins
 from bb.ledger.records.drafts import draft_of
 from bb.ledger.records.store import Store
+from bb.ledger.travel import row_archive
+from bb.ledger.travel.sync import Sync
+from bb.ledger.travel.sync_lock import SyncLock
 from tests.coordination.soon_forgotten import forgetting_soon
 from tests.ledger.fleet.fleet_support import FIRST, NOW, SECOND, Machine, Waiting, become_equal, fleet, switch, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 from tests.stories.travel.test_signed import listed, review
-from tests.stories.travel.travel_support import clone
+from tests.stories.travel.travel_support import Clone, clone
 
 SLACK = 5.0  # seconds that a busy machine may need more
 
@@ -524,6 +528,70 @@ def test_a_row_that_does_not_count_is_archived_without_lines(tmp_path: Path):
 
         assert won["id"] in known.admitted.grants
         assert known.admitted.as_json()["grants"] == here.grants()["grants"]
+
+
+def archived_falsely(machine: Machine, engine: MemoryEngine, writer: str) -> None:
+    """Archive what waits from the clone of MACHINE, and leave the lines of WRITER out."""
+    store = Store(machine.place)
+
+    def without(_: object, __: object, rows: Sequence[Row]) -> list[Row]:
+        return [row.replace(writer=VOID, first=0, octets=b"") if row.writer == writer else row for row in rows]
+
+    with pytest.MonkeyPatch.context() as patch, SyncLock(store.path, 60), store.git:
+        patch.setattr(row_archive, "_counted", without)
+        store.git.start()
+        sync = Sync(store, "origin", NOW, 60)
+        sync.look()
+        tip = sync.pin.tip
+        assert tip
+        rows = machine.open_carrier().read(tip.place)
+        assert any(row.writer == writer for row in rows)
+        row_archive.archive(sync, rows)
+    store.close()
+
+
+def test_an_archive_that_leaves_out_a_row_that_counts_is_noticed_and_nothing_is_built_on_it(tmp_path: Path):
+    """For readers of git, no later row of that writer would count."""
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        there.result("flush")
+        here.result("archive")
+        there.result("archive")
+        won = here.reserve("src")
+        there.result("fresh")
+        for one in (here, there):
+            one.stop()
+
+        archived_falsely(there, engine, here.writer)
+        tip = here.clone.tip
+        here.start()
+        again = here.reserve("docs")
+        assert here.code("archive", patience=3.0), "it is refused"
+
+        assert here.clone.tip == tip
+        checks = here.clone.refused("doctor").details["checks"]
+        (finding,) = [each for each in checks if each["name"] == "fleet archive"]
+        assert (finding["state"], "begin --again" in finding["mend"]) == ("broken", True)
+        there.start()
+        switch(here.clone, engine, SECOND, first=1_000_000)
+        for one in (here, there):
+            wait_for(lambda one=one: one.result("status")["incarnation"] == SECOND)
+        here.result("flush")
+        become_equal(here, there)
+        here.result("archive")
+        newcomer = clone(tmp_path / "hub.git", "newcomer")
+        newcomer.sync(pull=True)
+        assert {won["id"], again["id"]} <= events_of(newcomer)
+
+
+def events_of(newcomer: Clone) -> set[str]:
+    """The ids of all events in a clone."""
+    store = Store(place.find(str(newcomer.path), {}))
+    try:
+        return {f"{journal.writer}.{n}" for journal in store.journals() for n in range(1, journal.tail().n + 1)}
+    finally:
+        store.close()
 
 
 # -- signs of life
