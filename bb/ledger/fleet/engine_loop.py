@@ -127,6 +127,7 @@ class EngineLoop:
         with self._shared.lock:
             self._outbox.is_connected, self._outbox.trouble, self._outbox.stop = True, None, None
         self._pause = FIRST_PAUSE
+        self.housekeeping.has_connected()
         self.reader.has_connected(head)
 
     # -- one turn
@@ -181,7 +182,10 @@ class EngineLoop:
             self._outbox.lost_connection(refusal, NEVER if self._outbox.is_connected else self.connection.tried_at)
         self._shared.answer_due()
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
+        self.housekeeping.look_while_away()
         self._rest(pause, NEVER if pause < 1 else 0.3)
+        if self._is_begun and not self.state.is_current():
+            self._is_begun = False
 
     def _stop(self, refusal: BbError) -> None:
         """The engine, or the charter, is not what it must be: no verdicts, until it is right again."""
