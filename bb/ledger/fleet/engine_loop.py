@@ -46,6 +46,7 @@ HEALTH = 60.0  # seconds between two questions about the engine's settings
 DENIED_PAUSE = 30.0  # seconds until lines that the engine refused are sent again
 SIGN_PAUSE = 60.0  # seconds between two signatures that no verdict depends on
 IMPORT_PATIENCE = 0.05  # seconds to wait for a sync that imports lines
+QUIET = 1.0  # seconds without an answer, after which the engine is asked whether it is there before it is sent lines
 NEVER = float("-inf")
 STOPS = (AnotherEngine, EngineRewound, FleetEnded, EngineNotDurable, NoFleet, door.Pruned)
 
@@ -84,6 +85,7 @@ class EngineLoop:
         self._may_be_rows = True
         self._must_read_all = False
         self._pause = FIRST_PAUSE
+        self._connected_at = self._answered_at = NEVER  # by the clock that nobody sets
         self._read_at = self._written_at = self._beaten_at = self._asked_health_at = NEVER
         self._tried_at = self._looked_at = self._compared_charter_at = self._denied_at = self._signed_at = NEVER
 
@@ -147,7 +149,7 @@ class EngineLoop:
         with self._shared.lock:
             self._outbox.is_connected, self._outbox.trouble, self._outbox.stop = True, None, None
         self.head, self.skew = head, head.now - time.time_ns() // 1_000_000
-        self.connected_at, self._pause = time.time_ns() // 1_000_000, FIRST_PAUSE
+        self.connected_at, self._connected_at = time.time_ns() // 1_000_000, time.monotonic()
         self.connects += 1
         self._catches_up_to = head.place
         self._may_be_rows = True
@@ -206,7 +208,7 @@ class EngineLoop:
             found = question()
         finally:
             self._outbox.silent_since = None
-        self.heard_at = time.time_ns() // 1_000_000
+        self.heard_at, self._answered_at = time.time_ns() // 1_000_000, time.monotonic()
         return found
 
     def _disconnect(self) -> None:
@@ -223,6 +225,9 @@ class EngineLoop:
         with self._shared.lock:
             self._outbox.lost_connection(refusal, NEVER if self._outbox.is_connected else self._tried_at)
         self._shared.answer_due()
+        if time.monotonic() - self._connected_at > self._pause:  # a server that only takes connections does not count
+            self._pause = FIRST_PAUSE
+        self._connected_at = float("inf")
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         self._rest(pause, NEVER if pause < 1 else 0.3)
 
@@ -346,8 +351,11 @@ class EngineLoop:
             self._shared.lines.forget()
             return
         batch = batch.replace(last=batch.first + len(lines) - 1)
+        if time.monotonic() - self._answered_at >= QUIET:
+            # The connection may be lost and nothing says so. Lines that were sent over it would be uncertain for long.
+            self._compare(self._call(self._engine.head))
         with self._shared.lock:
-            self._outbox.sends(batch)
+            before = self._outbox.sends(batch)
         try:
             place = self._call(lambda: self._engine.append(batch.writer, batch.first, lines))
         except door.Gap.error as gap:
@@ -357,6 +365,10 @@ class EngineLoop:
             self._leave(batch.writer, forked.message)
         except door.Denied.error as denied:
             self._deny(batch.writer, denied)
+        except door.EngineUnreachable.error:  # nothing was sent
+            with self._shared.lock:
+                self._outbox.has_not_sent(batch, before)
+            raise
         else:
             self.appends += 1
             with self._shared.lock:
