@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 PENDING = "GRANT_PENDING"  # the code of `ops/holdings/global_reservations.py`, which raises it in the command
-SOON = 1.5  # seconds until an ask is refused whose lines were not sent, while the engine does not answer
+SOON = 1.0  # seconds until an ask is refused whose lines were not sent, while the engine does not answer
 LONGEST_PATIENCE = 3600.0
 MOST_EVENTS = 1000  # in one ask
 MOST_LINES = 400  # in one append
