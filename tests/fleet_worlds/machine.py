@@ -132,7 +132,7 @@ class Machine:
 
     def _read_saved(self) -> None:
         disk = self.disk
-        known = disk.saved
+        known = disk.results()
         links = dict(disk.links)
         self.fold = RowFold(
             Base(disk.incarnation, disk.place, disk.digest, known), lambda writer: links.get(writer, START)
@@ -388,7 +388,7 @@ class Machine:
         assert self.archive.charter is not None
         disk, begun = self.disk, self.archive.begun
         disk.incarnation, first = self.archive.charter
-        disk.saved = copied(begun.known)
+        disk.saved, disk.seen = copied(begun.known), {}
         disk.place, disk.digest = first - 1, door.first_digest(REPO, disk.incarnation)
         disk.placed, disk.links = begun.heads.get(disk.writer, 0), dict(begun.links)
         if not self.rules.sends_again:

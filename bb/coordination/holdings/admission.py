@@ -50,6 +50,10 @@ class Grant(Record):
         """Whether it ended before the place FLOOR."""
         return self.ended is not None and self.ended < floor
 
+    def seen_at(self, place: int) -> Self:
+        """The grant after its holder recorded something at PLACE. Nothing changes if it has ended, or began later."""
+        return self if self.ended is not None or place <= self.last_seen else self.replace(seen=place)
+
     def upto(self, generation: int) -> Self:
         """The grant right after that GENERATION, as far as it is known."""
         if (self.ended or 0) <= generation and self.seen <= generation:
@@ -264,6 +268,11 @@ def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
         if grant.ended is None and grant.agent != wanted.agent and not (grant.shared and wanted.shared)
         if scope is None or _meets(grant, scope)
     ]
+
+
+def seen_by_holders(grants: Mapping[str, Grant], seen: Mapping[str, int]) -> dict[str, Grant]:
+    """GRANTS after their holders recorded something at the places SEEN."""
+    return {name: grant.seen_at(seen.get(grant.agent, 0)) for name, grant in grants.items()}
 
 
 def still_open(grants: Mapping[str, Grant]) -> Mapping[str, Grant]:

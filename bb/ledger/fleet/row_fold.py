@@ -53,16 +53,18 @@ class Delta:
         self.grants: dict[str, Grant] = {}
         self.generations: dict[str, int] = {}
         self.names: dict[str, Sequence[str]] = {}
+        self.seen: dict[str, int] = {}
         self.floor = 0  # the new one; 0 if it is the same as before
 
     def add(self, changes: Changes) -> None:
         self.grants.update(changes.grants)
         self.generations.update(changes.generations)
         self.names.update(changes.names)
+        self.seen.update(changes.seen)
         self.floor = changes.floor or self.floor
 
     def __bool__(self) -> bool:
-        return bool(self.grants or self.generations or self.names or self.floor)
+        return bool(self.grants or self.generations or self.names or self.seen or self.floor)
 
 
 class RowFold:

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
     """The status. The lock of SHARED is held."""
-    outbox, state, carrier = shared.outbox, loop.state, loop.carrier
+    outbox, state, connection = shared.outbox, loop.state, loop.connection
+    carrier, machines = connection.carrier, loop.housekeeping.machines
     terms = state.terms
-    alive = [one for one in loop.machines if one.is_alive]
-    seen = [one.place for one in loop.machines]
-    last = max([outbox.place, outbox.acknowledged_place, loop.head.place if loop.head else 0, *seen])
+    alive = [one for one in machines if one.is_alive]
+    seen = [one.place for one in machines]
+    last = max([outbox.place, outbox.acknowledged_place, connection.head.place if connection.head else 0, *seen])
     is_stopped, is_connected = outbox.stop is not None, outbox.is_connected
     return {
         "engine": carrier.kind if carrier else terms.carrier if terms else None,
@@ -48,7 +49,7 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
         "unsent": outbox.unsent,
         "waiting": len(outbox.asks),
         "archived": outbox.archived,
-        "leads": loop.archiving.leads,
+        "leads": loop.housekeeping.archiving.leads,
         "machines_alive": len(alive),
         "machines": [
             {
@@ -59,17 +60,17 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
                 "is_alive": one.is_alive,
                 "agents": len(one.agents),
             }
-            for one in loop.machines
+            for one in machines
         ],
-        "health": loop.health,
-        "skew_ms": loop.skew,
-        "heard_at": loop.heard_at,
-        "connected_at": loop.connected_at if is_connected else None,
-        "connects": loop.connects,
-        "appends": loop.appends,
-        "reads": loop.reads,
+        "health": connection.health,
+        "skew_ms": connection.skew,
+        "heard_at": connection.heard_at,
+        "connected_at": connection.connected_at if is_connected else None,
+        "connects": connection.connects,
+        "appends": loop.sender.appends,
+        "reads": loop.reader.reads,
         "received": state.received,
-        "refusal": loop.last_refusal,
+        "refusal": shared.last_refusal,
         "denied": {writer: refusal.code for writer, refusal in outbox.denied.items()},
         "left": dict(outbox.left),
         "flawed": state.shown_flaws,

@@ -16,7 +16,7 @@ from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
 from bb.ledger.files import disk
-from bb.ledger.fleet import engine_loop
+from bb.ledger.fleet import connection
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.published import pins
 from bb.ledger.records.drafts import draft_of
@@ -215,7 +215,7 @@ def test_lines_that_cannot_leave_the_machine_are_unreachable_and_not_pending(tmp
 
 
 def test_an_engine_that_was_quiet_is_asked_before_it_is_sent_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(engine_loop, "QUIET", 0.0)
+    monkeypatch.setattr(connection, "QUIET", 0.0)
     engine, goes_on = MemoryEngine(), threading.Event()
 
     def swallow(name: str) -> None:
