@@ -11,6 +11,8 @@ from contextlib import suppress
 
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import AnotherEngine, EngineNotDurable, EngineRewound
+from bb.ledger.fleet.freshness import Freshness
+from bb.ledger.fleet.moments import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,16 +40,16 @@ class Connection:
         self.skew: int | None = None  # milliseconds that the engine's clock is ahead of this machine's
         self.connected_at = 0  # this machine's time in milliseconds
         self.heard_at = 0
+        self.freshness = Freshness()
         self.connects = 0
         self.tried_at = self.asked_health_at = self._answered_at = NEVER
 
     def open(self) -> Head:
         """Connect, and compare the engine's log with what this clone has read of it. Returns its head."""
-        self.tried_at = time.monotonic()
+        self.tried_at = moment()
         if self.carrier is None:
             self.carrier = self._open_carrier()
-        head = self.call(self.carrier.head)
-        self.compare(head)
+        head = self.compare()
         self._compare_row(head)
         self.ask_health()
         self.head, self.skew = head, head.now - time.time_ns() // 1_000_000
@@ -69,28 +71,31 @@ class Connection:
 
     def call(self, question: Callable[[], T]) -> T:
         """Ask the engine. The answering thread sees since when it has not answered."""
-        self._outbox.silent_since = time.monotonic()
+        self._outbox.silent_since = moment()
         try:
             found = question()
         finally:
             self._outbox.silent_since = None
-        self.heard_at, self._answered_at = time.time_ns() // 1_000_000, time.monotonic()
+        self.heard_at, self._answered_at = time.time_ns() // 1_000_000, moment()
         return found
 
     def must_be_there(self) -> None:
         """Ask an engine that was quiet whether it is there, before it is sent lines. The connection may be lost and
         nothing says so; lines that were sent over it would be uncertain for long."""
-        if time.monotonic() - self._answered_at >= QUIET:
-            self.compare_again()
+        if moment() - self._answered_at >= QUIET:
+            self.compare()
 
     # -- whether it is the right log
 
-    def compare_again(self) -> None:
-        """Compare the head that the engine has now."""
-        self.compare(self.call(self.engine.head))
+    def compare(self) -> Head:
+        """The head that the engine has now. Refuses an engine with another log, or with less than it has told of."""
+        asked_at = moment()
+        head = self.call(self.engine.head)
+        self._refuse_wrong(head)
+        self.freshness.ended_at(head.place, asked_at)
+        return head
 
-    def compare(self, head: Head) -> None:
-        """Refuse an engine with another log, or with less than it has told of."""
+    def _refuse_wrong(self, head: Head) -> None:
         terms, fold = self._state.terms, self._state.must_fold()
         if terms is None or head.incarnation != terms.incarnation:
             name = terms.incarnation if terms else "none"
@@ -122,7 +127,7 @@ class Connection:
 
     def ask_health(self) -> None:
         """Refuse an engine that may lose what it acknowledges."""
-        self.asked_health_at = time.monotonic()
+        self.asked_health_at = moment()
         self.health = self.call(self.engine.health)
         if not self.health.get("durable", True):
             raise EngineNotDurable(str(self.health.get("why") or "") or None)

@@ -23,11 +23,13 @@ from bb.coordination.holdings.reservations import (
     ReservationStaleFound,
     command,
 )
-from bb.kernel import escaping, ids
+from bb.kernel import clock, escaping, ids
 from bb.kernel.errors import BbError, Busy, Conflict
 from bb.ledger.carrier.door import AnotherEngine, EngineUnreachable
 from bb.ledger.fleet import asking
 from bb.ledger.journal import kinds, writers
+from bb.ledger.local import presence
+from bb.ledger.published import heard_elsewhere
 from bb.ops.desk import fleet_age, relay_questions, signs_of_life
 from bb.ops.holdings import recording
 from bb.ops.holdings.recording import GrantPending
@@ -46,9 +48,10 @@ if TYPE_CHECKING:
 
 TO_SETTLE = 10.0  # seconds for the engine's verdict
 TO_LOOK = 2.0  # seconds for a look at the engine, before anything is recorded
-QUIET = 15_000  # milliseconds since the engine last answered, after which it is asked before anything is recorded
+QUIET = 15_000  # milliseconds since the results were last known to be current, after which the engine is asked first
 MOST_ATTEMPTS = 3
 WAITS_FOR = 300  # seconds that a hint suggests to wait
+LONG_WAIT = 1800  # until the silence of a holder is known
 
 IS_SETTLED = (
     "you do not hold it yet; it is settled by itself: `bb agent status` shows it, `bb sync` waits for it, and "
@@ -150,15 +153,15 @@ class _Attempts:
         """The results that this attempt is checked against. If the engine may be away, it is asked first, so that
         nothing is recorded for it."""
         known = relay_questions.results(self._desk)
-        is_quiet = self._desk.now() - known.heard_at > QUIET
+        is_quiet = self._desk.now() - known.current_at > QUIET
         if (is_quiet or self._wanted.takeover) and not self._is_fresh:
             self._look()
             known = relay_questions.results(self._desk)
         return known
 
     def _look(self) -> None:
-        """Read the engine's log up to now."""
-        relay_questions.ask(self._desk, "fresh", TO_LOOK)
+        """Read the engine's log up to now. For a take-over, hear who is alive, too."""
+        relay_questions.ask(self._desk, "fresh", TO_LOOK, signs=self._wanted.takeover)
         self._is_fresh = True
 
     # -- recording
@@ -178,6 +181,7 @@ class _Attempts:
             except (ReservationConflict.error, ReservationStaleFound.error) as refusal:
                 if not self._is_fresh and self._is_of_another_machine(refusal):
                     raise _LookAgainError from refusal
+                self._explain(refusal)
                 raise
             takes = " ".join(f"{one.reservation}@{known.imported}" for one in facts if isinstance(one, TakenOver))
             requests = [fact.replace(takes=takes or None) for fact in facts if isinstance(fact, Reserved)]
@@ -186,6 +190,23 @@ class _Attempts:
 
         recorded = signs_of_life.act(self._desk, wanted.agent, decide, allow_secret=self._allow_secret)
         return [event for event in recorded if event.kind == kinds.BY_FACT["Reserved"][0]]
+
+    def _explain(self, refusal: BbError) -> None:
+        """Say in REFUSAL why a holder elsewhere cannot be taken over yet although nothing is heard of it."""
+        store, now = self._desk.place.store, self._desk.now()
+        hearing = heard_elsewhere.in_fleet(store) if self._wanted.takeover else None
+        if hearing is None or not isinstance(refusal, ReservationConflict.error):
+            return
+        holders = {str(one.get("agent_id")) for one in refusal.details.get("conflicts", ())}
+        seen = [presence.read(store, name, now) for name in holders if ids.is_actor_id(name)]
+        elsewhere = [last.seen_at if last else 0 for last in seen if last is None or last.is_remote]
+        if any(hearing.seen_at(seen_at, now) > seen_at for seen_at in elsewhere):
+            since = f"since {clock.text(hearing.since)}" if hearing.is_current(now) else "not at present"
+            refusal.message += (
+                f". It may be silent, but this clone hears other machines only {since}, and time in which it heard"
+                " nothing does not count"
+            )
+            refusal.hint = f"wait until its silence is known: `{command(self._wanted, f'--wait {LONG_WAIT}')}`"
 
     def _is_of_another_machine(self, refusal: BbError) -> bool:
         """Whether a reservation that was made in another clone is in the way."""
