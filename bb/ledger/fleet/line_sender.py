@@ -128,7 +128,7 @@ class LineSender:
     def _signed(self, batch: Batch) -> Batch | None:
         """The BATCH as far as it is signed, if each append must be signed. A signature is made aside."""
         store = self._state.store
-        if batch.writer != store.writer:
+        if batch.writer != store.writer and batch.writer != self._state.writer():
             return batch
         must_sign = aside.must_sign(store)
         if not must_sign:
