@@ -1,8 +1,10 @@
-"""A machine that has joined and recorded nothing yet: it has no writer, and gets one while its relay runs."""
+"""A machine that was copied from another one with its clone: it has no writer of its own until it records something,
+and its relay may run before that."""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,22 +14,23 @@ from bb.ledger.fleet import housekeeping
 from tests.ledger.fleet.fleet_support import Machine, fleet, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine
 from tests.stories.travel.test_signed import listed, review
-from tests.stories.travel.travel_support import clone
+from tests.stories.travel.travel_support import Clone
 
 DELTA = "delta-heron"
 
 
 @contextlib.contextmanager
-def newcomer(tmp_path: Path, engine: MemoryEngine) -> Iterator[Machine]:
-    """A clone that has joined, whose relay runs."""
-    made = clone(tmp_path / "hub.git", "new")
-    made.sync(pull=True)
-    machine = Machine(made, engine, DELTA)
-    machine.start()
+def copied(tmp_path: Path, machine: Machine) -> Iterator[Machine]:
+    """A copy of the clone of a MACHINE that has stopped, in which a relay runs."""
+    machine.result("flush")
+    machine.stop()
+    shutil.copytree(machine.clone.path, tmp_path / "copy", symlinks=True)
+    made = Machine(Clone(tmp_path / "copy"), machine.engine, DELTA)
+    made.start()
     try:
-        yield machine
+        yield made
     finally:
-        machine.stop()
+        made.stop()
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +40,7 @@ def brief_beats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_hears_the_others_and_is_heard_once_it_has_recorded_something(tmp_path: Path):
     engine = MemoryEngine()
-    with fleet(tmp_path, engine) as (here, _), newcomer(tmp_path, engine) as new:
+    with fleet(tmp_path, engine) as (here, there), copied(tmp_path, there) as new:
         wait_for(lambda: here.agent in new.heard, new)
         assert new.result("status")["connects"] == 1, "no beat was refused"
         assert all(engine.beats), "and none is without a writer"
@@ -49,9 +52,9 @@ def test_it_hears_the_others_and_is_heard_once_it_has_recorded_something(tmp_pat
 
 def test_its_first_lines_are_signed_like_all_others(tmp_path: Path):
     engine = MemoryEngine()
-    with fleet(tmp_path, engine) as (here, _), newcomer(tmp_path, engine) as new:
-        review([here.clone, new.clone], listed(here.clone, here.writer))
-        new.clone.sync(pull=True)
+    with fleet(tmp_path, engine) as (here, there), copied(tmp_path, there) as new:
+        wait_for(lambda: new.result("status")["state"] == "connected", new)
+        review([new.clone], listed(here.clone, here.writer))
         new.clone.ask("agent.register", name=DELTA, role="builder")
         new.result("flush")
 
