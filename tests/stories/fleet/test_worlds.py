@@ -9,14 +9,13 @@ world that found something is kept in `tests/data/worlds/`, with what it found. 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bb.coordination.holdings.admission import Grant
-from bb.coordination.holdings.ordered_admission import OrderedAdmission
+from bb.coordination.holdings.ordered_admission import Changes, OrderedAdmission
 from bb.ledger.travel import row_facts
 from tests.fleet_worlds.fleet import Fleet, Recipe
 from tests.fleet_worlds.machine import Rules
@@ -82,8 +81,8 @@ def test_a_world_is_the_same_each_time():
 class SeesNothing(OrderedAdmission):
     """Does not note what a holder records after its grant."""
 
-    def _seen(self, place: int, recorders: Iterable[str]) -> dict[str, Grant]:
-        return {}
+    def row(self, place: int, facts: Sequence[tuple[str, Any]], recorders: Iterable[str]) -> Changes:
+        return super().row(place, facts, ())
 
 
 def broken(seed: int, failures: Mapping[str, float], rules: Rules, **more: Any) -> str:
