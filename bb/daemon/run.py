@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from bb.coordination.agents import callers
+from bb.kernel import digest
 from bb.daemon.actors.supervisor import Supervisor
 from bb.daemon.automation.automation import Automation
 from bb.daemon.clients.connection import Connection
@@ -81,6 +82,7 @@ class Daemon:
         loop.later(CHECK_IDLE, self._check_idle)
         loop.at_end_of_turn.append(self._check_over)
         _collect_less_garbage()
+        digest.use_openssl()
         try:
             loop.run()
         finally:
