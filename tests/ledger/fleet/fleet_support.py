@@ -170,7 +170,7 @@ def switch(clone: Clone, engine: Any, incarnation: str = FIRST, first: int | Non
     """Let the engine order the ledger from now on."""
     store = Store(place.find(str(clone.path), {}))
     try:
-        with SyncLock(store.path, 60), store.git:  # the relay of this clone may fetch, too
+        with SyncLock(store.path, 60), store.git:  # the relay fetches, too
             store.git.start()
             while True:
                 sync = Sync(store, "origin", NOW, 60)
