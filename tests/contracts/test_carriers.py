@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import Refusal
@@ -18,12 +18,15 @@ from bb.ledger.carrier.door import Machine
 from tests import engines
 from tests.contracts import carriers
 from tests.contracts.carriers import ADA, BOB, FIRST, INCARNATION, REPO, Engine, begun, everything, lines_of
+from tests.examples import examples
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from bb.ledger.carrier.door import Carrier
 
-WRITERS = [letter * 12 for letter in "abcdefgh"]
+pytestmark = pytest.mark.each  # of the engines
+
+WRITERS = [letter * 12 for letter in "abcd"]
 BRIEFLY = 0.3  # seconds: the patience of a carrier whose answers are lost on purpose
 
 
@@ -75,7 +78,7 @@ def test_rows_are_read_as_they_were_appended(carrier: Carrier, other: Carrier) -
     assert abs(rows[-1].at - other.head().now) < 600_000
 
 
-def test_places_follow_one_order_without_gaps_under_eight_processes(engine: Engine, carrier: Carrier) -> None:
+def test_places_follow_one_order_without_gaps_under_four_processes(engine: Engine, carrier: Carrier) -> None:
     with carriers.appending(engine, WRITERS, rows=25) as processes:
         for each in processes:
             assert each.said() == {"ready": each.writer}
@@ -84,7 +87,7 @@ def test_places_follow_one_order_without_gaps_under_eight_processes(engine: Engi
         said = {each.writer: each.results() for each in processes}
 
     rows = everything(carrier)
-    assert len(rows) == 8 * 25
+    assert len(rows) == len(WRITERS) * 25
     at = {row.place: row for row in rows}
     for writer, results in said.items():
         assert len(lines_of(rows, writer)) == sum(each["lines"] for each in results)
@@ -202,7 +205,7 @@ Batches = st.lists(st.tuples(st.integers(1, 9), st.lists(st.sampled_from([b"", b
 def test_any_batches_are_taken_as_the_rule_says(kind: str) -> None:
     with carriers.SHARED[kind]() as engine, contextlib.closing(engine.keeper()) as keeper:
 
-        @settings(max_examples=40, deadline=None)
+        @examples(100)
         @given(batches=Batches)
         def tries(batches: list[tuple[int, list[bytes]]]) -> None:
             incarnation = os.urandom(8).hex()
@@ -454,12 +457,12 @@ def test_an_engine_that_is_not_there_is_refused_soon(engine: Engine) -> None:
 
 
 def test_acknowledged_lines_outlive_kills_of_the_server(own_engine: Engine) -> None:
-    with carriers.appending(own_engine, WRITERS[:4], rows=60) as processes:
+    with carriers.appending(own_engine, WRITERS[:3], rows=40) as processes:
         for each in processes:
             each.said()
             each.go()
         said: dict[str, list[dict[str, int]]] = {each.writer: [] for each in processes}
-        for _ in range(3):
+        for _ in range(2):
             for each in processes:
                 for _ in range(8):
                     said[each.writer].append(each.said() or {})
@@ -469,4 +472,4 @@ def test_acknowledged_lines_outlive_kills_of_the_server(own_engine: Engine) -> N
             said[each.writer] += each.results()
 
     with contextlib.closing(own_engine.carrier()) as carrier:
-        carriers.must_have(everything(carrier), said, 60)
+        carriers.must_have(everything(carrier), said, 40)

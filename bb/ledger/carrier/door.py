@@ -177,8 +177,8 @@ if TYPE_CHECKING:
             once they are on the engine's disk. Lines that the engine has are not appended twice; if it has all of
             them, this is the place of the row with the last one. More lines than a row can have become several rows.
 
-            Raises AppendUnknown, Gap (details: `next`, the number that the engine expects), Forked, Denied, FleetEnded
-            or EngineUnreachable.
+            Raises AppendUnknown, Gap (details: `next`, the number that the engine expects), Forked, Denied or
+            FleetEnded. EngineUnreachable means that the engine has taken none of the lines.
             """
 
         def read(self, since: int, most: int = MOST_READ) -> list[Row]:

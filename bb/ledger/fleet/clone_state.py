@@ -173,6 +173,12 @@ class CloneState:
             raise NoFleet()
         return self.fold
 
+    def writer(self) -> str | None:
+        """Our own writer; None if there is none yet. Other processes make it, or another one in its place."""
+        if writers.own_writer(os.path.join(self.path, writers.JOURNALS), self.store.writer) != self.store.writer:
+            self.store.reopen()
+        return self.store.writer
+
     def own_writers(self) -> list[str]:
         return writers.all_in(os.path.join(self.path, writers.JOURNALS))
 

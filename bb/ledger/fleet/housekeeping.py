@@ -99,8 +99,9 @@ class Housekeeping:
         """Say that this machine is alive, and record who else is: EVERYTHING that the engine knows, or what is new."""
         self._beaten_at = moment()
         connection, state, asked_at = self._connection, self._state, self._now()
-        ours = machines.own(state.path, state.store.writer or "", state.must_fold().place, asked_at)
-        connection.call(lambda: connection.engine.beat(ours))
+        if writer := state.writer():  # without one, this machine has recorded nothing, and has no agents
+            ours = machines.own(state.path, writer, state.must_fold().place, asked_at)
+            connection.call(lambda: connection.engine.beat(ours))
         head = connection.compare()
         self.machines = connection.call(connection.engine.alive)
         if everything:

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import conninfo, pq
 
 from bb.kernel.escaping import harmless
-from bb.ledger.files import disk
+from bb.ledger.carrier import postgres_service
 from bb.ledger.fleet import settings
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ def complete(text: str, env: Mapping[str, str]) -> str:
         raise settings.SecretInAddress(f"the address has the option {secret}, which is a secret")
     variables = {option: env[name] for name, option in VARIABLES.items() if env.get(name) and option in _known()}
     named = given.get("service") or variables.get("service")
-    service = _service(named, {**env, **_file_in(given)}) if named else {}
+    service = postgres_service.options(named, {**env, **_file_in(given)}) if named else {}
     ours = {**{name: value for name, value in variables.items() if name not in service}, **given}
     everything = {**service, **ours}
     is_unknown = named and not service  # the service may be any server
@@ -94,29 +94,6 @@ def _known() -> frozenset[str]:
 
 def _file_in(given: Mapping[str, str]) -> dict[str, str]:
     return {"PGSERVICEFILE": given["servicefile"]} if "servicefile" in given else {}
-
-
-def _service(name: str, env: Mapping[str, str]) -> dict[str, str]:
-    """What the service file says about the service NAME. Empty if there is none; libpq says so when it connects."""
-    found = _section(env.get("PGSERVICEFILE") or os.path.expanduser("~/.pg_service.conf"), name)
-    if found is None and env.get("PGSYSCONFDIR"):
-        found = _section(os.path.join(env["PGSYSCONFDIR"], "pg_service.conf"), name)
-    return found or {}
-
-
-def _section(path: str, name: str) -> dict[str, str] | None:
-    """The options in one section of a service file; None if it has no such section."""
-    options: dict[str, str] | None = None
-    for line in (disk.read_small(path) or b"").decode("utf-8", "replace").splitlines():
-        line = line.strip()
-        if line.startswith("["):
-            if options is not None:
-                break
-            options = {} if line == f"[{name}]" else None
-        elif options is not None and "=" in line and not line.startswith("#"):
-            option, _, value = line.partition("=")
-            options[option.strip()] = value.strip()
-    return options
 
 
 def _absolute(name: str, value: str) -> str:

@@ -16,6 +16,7 @@ from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
+from bb.ledger.fleet import connection
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.git import place
 from bb.ledger.published import pins
@@ -206,6 +207,35 @@ def test_an_engine_that_says_nothing_is_unreachable_for_lines_that_were_not_sent
         verdicts = here.result("settle", events=[first, second])["events"]
         assert {verdict["state"] for verdict in verdicts.values()} == {"admitted"}
         become_equal(here, there)
+
+
+def test_lines_that_cannot_leave_the_machine_are_unreachable_and_not_pending(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        engine.before = raising("append", EngineUnreachable)
+
+        assert here.code("settle", events=[here.reserved("src")]) == "ENGINE_UNREACHABLE"
+
+
+def test_an_engine_that_was_quiet_is_asked_before_it_is_sent_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connection, "QUIET", 0.0)
+    engine, goes_on = MemoryEngine(), threading.Event()
+
+    def swallow(name: str) -> None:
+        if name in ("head", "append"):
+            goes_on.wait(60)
+
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        rows = len(engine.log.rows)
+        engine.before = swallow
+        try:
+            assert here.code("settle", events=[here.reserved("src")]) == "ENGINE_UNREACHABLE"
+            assert len(engine.log.rows) == rows
+        finally:
+            engine.before = nothing
+            goes_on.set()
 
 
 def test_all_lines_that_wait_go_in_one_append(tmp_path: Path):
