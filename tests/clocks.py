@@ -1,4 +1,4 @@
-"""A wall clock that is wrong, for the processes of one machine of a test: `tests/data/shifted_clock.c`, compiled once."""
+"""A wall clock that is wrong, for the processes of one machine of a test: `data/shifted_clock.c`, compiled once."""
 
 from __future__ import annotations
 

@@ -73,7 +73,6 @@ def test_a_machine_has_no_rights_but_to_execute(engine: PostgresEngine) -> None:
         for statement in FORBIDDEN:
             with pytest.raises(psycopg.Error):
                 connection.execute(statement)
-                pytest.fail(f"it may: {statement}")
 
 
 HOSTILE: list[tuple[object, ...]] = [
@@ -222,7 +221,6 @@ def test_what_cannot_be_a_machine_is_refused(engine: PostgresEngine) -> None:
         for name in ["", "pg_x", "PUBLIC", 'a"b', "a b", "x" * 64, "-x", "a;b", "ü", "postgres"]:
             with pytest.raises(NotAMachine.error):
                 keeper.enroll(name)
-                pytest.fail(f"it may be called {name}")
 
 
 def test_enrolling_is_harmless_to_repeat_and_to_take_back(engine: PostgresEngine) -> None:
