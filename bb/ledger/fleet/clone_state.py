@@ -118,7 +118,7 @@ class CloneState:
         else:
             base = self._from_archive(known, tip, terms)
             self.imported = base.place
-            about = {"imported": base.place, "repo": self.repo, "law": law}
+            about = {"began": base.place, "imported": base.place, "repo": self.repo, "law": law}
             self._file.make(base, about, tip.last_lines.items(), {})
         # After a power failure, some lines may be missing in the journals, and others may not be noted as new.
         self.store.look_at_everything()

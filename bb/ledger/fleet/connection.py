@@ -12,7 +12,7 @@ from contextlib import suppress
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import AnotherEngine, EngineNotDurable, EngineRewound
 from bb.ledger.fleet.freshness import Freshness
-from bb.ledger.fleet.moments import moment
+from bb.ledger.fleet.moments import moment, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Connection:
         asked_at = moment()
         head = self.call(self.engine.head)
         self._refuse_wrong(head)
-        self.freshness.ended_at(head.place, asked_at)
+        self.freshness.ended_at(head.place, asked_at, time_of(asked_at))
         return head
 
     def _refuse_wrong(self, head: Head) -> None:

@@ -128,6 +128,7 @@ class EngineLoop:
         with self._shared.lock:
             self._outbox.is_connected, self._outbox.trouble, self._outbox.stop = True, None, None
         self._connected_at = moment()
+        self.housekeeping.has_connected()
         self.reader.has_connected(head)
 
     # -- one turn
@@ -188,7 +189,10 @@ class EngineLoop:
             self._pause = FIRST_PAUSE
         self._connected_at = FAR
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
+        self.housekeeping.look_while_away()
         self._rest(pause, NEVER if pause < 1 else 0.3)
+        if self._is_begun and not self.state.is_current():
+            self._is_begun = False
 
     def _stop(self, refusal: BbError) -> None:
         """The engine, or the charter, is not what it must be: no verdicts, until it is right again."""

@@ -1,14 +1,10 @@
 """When this clone's results were last known to be current: to have every row that the engine had at that moment.
 
 An answer of the engine is no proof of it, because rows may not be read yet. So a place of which the engine has told is
-noted with the moment of the question, and counts once the results have reached it.
+noted with the moment of the question, and counts once the results have reached it. No clocks here: the caller tells.
 """
 
 from __future__ import annotations
-
-import time
-
-from bb.ledger.fleet.moments import moment
 
 
 class Freshness:
@@ -19,19 +15,14 @@ class Freshness:
         self.at, self.moment = at, float("-inf")
         self._end: tuple[int, int, float] | None = None  # a place that is not read yet, and when it was the last one
 
-    def ended_at(self, place: int, moment: float) -> None:
-        """PLACE was the last one of the log at MOMENT or later. The first one that is not read yet is kept: a clone
-        that is always a little behind is current as of a little while ago."""
+    def ended_at(self, place: int, moment: float, at: int) -> None:
+        """PLACE was the last one of the log at MOMENT, which was the time AT, or later. The first one that is not read
+        yet is kept: a clone that is always a little behind is current as of a little while ago."""
         if self._end is None or place <= self._end[0]:
-            self._end = place, _time_of(moment), moment
+            self._end = place, at, moment
 
     def has_read(self, place: int) -> None:
         """The results have every row up to PLACE."""
         if self._end is not None and place >= self._end[0]:
             _, self.at, self.moment = self._end
             self._end = None
-
-
-def _time_of(then: float) -> int:
-    """The time in milliseconds at a moment."""
-    return time.time_ns() // 1_000_000 - round((moment() - then) * 1000)

@@ -11,7 +11,7 @@ from bb.ledger.carrier import door
 from bb.ledger.fleet import aside
 from bb.ledger.fleet.aside import Aside
 from bb.ledger.fleet.clone_state import FORKED
-from bb.ledger.fleet.moments import moment
+from bb.ledger.fleet.moments import moment, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class LineSender:
             self.appends += 1
             with self._shared.lock:
                 self._outbox.was_acknowledged(batch, place)
-            connection.freshness.ended_at(place, asked_at)
+            connection.freshness.ended_at(place, asked_at, time_of(asked_at))
             self._reader.read()  # our row, and those of others before it
 
     def _deny(self, writer: str, refusal: BbError) -> None:

@@ -10,6 +10,11 @@ _SLEEPS_TOO = getattr(
 )  # macOS counts sleep in the latter
 
 
+def time_of(then: float) -> int:
+    """The time in milliseconds at a moment that was a little while ago."""
+    return time.time_ns() // 1_000_000 - round((moment() - then) * 1000)
+
+
 def moment() -> float:
     """Seconds since some moment."""
     return time.monotonic() if _SLEEPS_TOO is None else time.clock_gettime(_SLEEPS_TOO)

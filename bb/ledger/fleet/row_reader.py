@@ -11,7 +11,7 @@ from contextlib import suppress
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import EngineRewound
 from bb.ledger.files.lock import LedgerBusy
-from bb.ledger.fleet.moments import moment
+from bb.ledger.fleet.moments import moment, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class RowReader:
         if rows:
             self._state.take(rows)
             return
-        self._connection.freshness.ended_at(place, now)
+        self._connection.freshness.ended_at(place, now, time_of(now))
         if must_read:
             self._has_read_everything(now)
 

@@ -24,6 +24,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 def cut_off_for_hours(two: Fleet) -> None:
     """Here, other machines were heard until two hours ago, and the agent there had been silent for a while then."""
+    assert two.here.json("sync").status == 0
     two.proxy.cut()
     two.here.restart_daemon(lambda: two.here.has_heard(COBALT, since=300, last=120))
 
