@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 from bb.coordination.agents import callers
-from bb.kernel import digest
 from bb.daemon.actors.supervisor import Supervisor
 from bb.daemon.automation.automation import Automation
 from bb.daemon.clients.connection import Connection
@@ -25,7 +24,7 @@ from bb.daemon.fleet.metrics_server import MetricsServer
 from bb.daemon.fleet.relays import Relays
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
-from bb.kernel import clock
+from bb.kernel import clock, digest
 from bb.ledger.local import machine_registry as knowns
 from bb.ledger.local.descriptor import LOG
 from bb.ops.desk.desk import Desk
