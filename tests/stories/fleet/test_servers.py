@@ -117,9 +117,8 @@ def pooler(server: Postgres, folder: Path) -> Iterator[int]:
     about |= {"default_pool_size": 4, "unix_socket_dir": "", "ignore_startup_parameters": "extra_float_digits"}
     settings = "".join(f"{name}={value}\n" for name, value in about.items())
     path = folder / "pgbouncer.ini"
-    path.write_text(
-        f"[databases]\n* = host={server.folder} port={server.port} user=postgres\n[pgbouncer]\n{settings}logfile={folder}/log\n"
-    )
+    database = f"* = host={server.folder} port={server.port} user=postgres"
+    path.write_text(f"[databases]\n{database}\n[pgbouncer]\n{settings}logfile={folder}/log\n")
     server.own_file(path)
     who = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
     running = subprocess.Popen([program, path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who)
