@@ -71,8 +71,15 @@ FORBIDDEN = [
 def test_a_machine_has_no_rights_but_to_execute(engine: PostgresEngine) -> None:
     with as_machine(engine) as connection:
         for statement in FORBIDDEN:
-            with pytest.raises(psycopg.Error):
-                connection.execute(statement)
+            assert is_refused(connection, statement), f"it may: {statement}"
+
+
+def is_refused(connection: psycopg.Connection, statement: str) -> bool:
+    try:
+        connection.execute(statement)
+    except psycopg.Error:
+        return True
+    return False
 
 
 HOSTILE: list[tuple[object, ...]] = [
