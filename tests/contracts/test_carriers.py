@@ -386,8 +386,8 @@ def test_pruned_rows_are_named_and_their_writers_go_on(engine: Engine, carrier: 
         carrier.append(ADA, number, [b"%d" % number])
     before = carrier.read(FIRST - 1)
     with contextlib.closing(engine.keeper()) as keeper:
-        assert keeper.prune(REPO, FIRST + 2) == 3
-        assert keeper.prune(REPO, FIRST + 2) == 0
+        assert keeper.prune(REPO, INCARNATION, FIRST + 2) == 3
+        assert keeper.prune(REPO, INCARNATION, FIRST + 2) == 0
 
     with pytest.raises(door.Pruned.error) as refusal:
         carrier.read(FIRST + 1)
@@ -399,8 +399,33 @@ def test_pruned_rows_are_named_and_their_writers_go_on(engine: Engine, carrier: 
     with pytest.raises(door.Forked.error):
         carrier.append(ADA, 3, [b"3", b"other"])
     with contextlib.closing(engine.keeper()) as keeper:
-        assert keeper.prune(REPO, FIRST + 500) == 2, "the last row stays"
+        assert keeper.prune(REPO, INCARNATION, FIRST + 500) == 2, "the last row stays"
     assert carrier.append(ADA, 7, [b"7"]) == FIRST + 6
+
+
+def test_a_closed_log_can_be_removed_and_no_other_is_touched(engine: Engine, carrier: Carrier) -> None:
+    later = "e" * 16
+    carrier.append(ADA, 1, [b"1", b"2"])
+    carrier.append(BOB, 1, [b"1"])
+    with contextlib.closing(engine.keeper()) as keeper:
+        keeper.begin(REPO, later, FIRST + 500, {ADA: 2, BOB: 1})
+        with contextlib.closing(engine.carrier(incarnation=later)) as new:
+            new.append(ADA, 3, [b"3"])
+            assert keeper.prune(REPO, later, FIRST + 499) == 0
+            assert len(everything(carrier)) == 2, "the rows of another log stay"
+            with pytest.raises(door.LogInUse.error):
+                keeper.remove(REPO, INCARNATION)
+
+            keeper.end(REPO, INCARNATION)
+            assert keeper.last_lines(REPO, INCARNATION) == {ADA: 2, BOB: 1}
+            keeper.remove(REPO, INCARNATION)
+
+            with pytest.raises(door.AnotherEngine.error):
+                keeper.remove(REPO, INCARNATION)
+            with pytest.raises(door.AnotherEngine.error):
+                carrier.append(ADA, 3, [b"3"])
+            assert [log.head.incarnation for log in keeper.logs(REPO)] == [later]
+            assert new.append(ADA, 4, [b"4"]) == FIRST + 501
 
 
 def test_one_connection_leads_until_it_ends(engine: Engine, carrier: Carrier, other: Carrier) -> None:

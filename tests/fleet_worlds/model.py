@@ -266,6 +266,7 @@ class Model:
         self.counts["rows folded"] += 1
         if first[1] is not changes:
             same = first[0] == before and dict(first[1].grants) == dict(changes.grants)
+            same = same and dict(first[1].seen) == dict(changes.seen)
             same = same and dict(first[1].generations) == dict(changes.generations)
             self._check(same and dict(first[1].names) == dict(changes.names), f"two readers differ at {row.place}")
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+ABOUT_NAMES = (Registered, Retired, NameSettled)
+
+
 class Grant(Record):
     """A global reservation that was admitted."""
 
@@ -50,6 +53,10 @@ class Grant(Record):
         """Whether it ended before the place FLOOR."""
         return self.ended is not None and self.ended < floor
 
+    def seen_at(self, place: int) -> Self:
+        """The grant after its holder recorded something at PLACE. Nothing changes if it has ended, or began later."""
+        return self if self.ended is not None or place <= self.last_seen else self.replace(seen=place)
+
     def upto(self, generation: int) -> Self:
         """The grant right after that GENERATION, as far as it is known."""
         if (self.ended or 0) <= generation and self.seen <= generation:
@@ -60,7 +67,8 @@ class Grant(Record):
     def parsed_scope(self) -> scopes.Scope | None:
         """Its scope; None if this version cannot read it."""
         scope = scopes.stored(self.scope)
-        return scope and scope.replace(is_file=self.is_file and scope.is_literal)  # a pattern cannot be a file
+        is_file = scope is not None and self.is_file and scope.is_literal  # a pattern cannot be a file
+        return scope.replace(is_file=True) if scope and is_file else scope
 
 
 class Admitted(Record):
@@ -226,7 +234,7 @@ def about_names(
     facts: Sequence[tuple[str, HoldingFact | AgentFact]],
 ) -> list[tuple[str, Registered | Retired | NameSettled]]:
     """Those of FACTS that change who has a name, in the order in which they count."""
-    found = [(event, fact) for event, fact in facts if isinstance(fact, Registered | Retired | NameSettled)]
+    found = [(event, fact) for event, fact in facts if isinstance(fact, ABOUT_NAMES)]
     return sorted(found, key=lambda one: ids.split_event_id(one[0])) if len(found) > 1 else found
 
 
@@ -264,6 +272,11 @@ def in_way(wanted: Grant, grants: Mapping[str, Grant]) -> list[str]:
         if grant.ended is None and grant.agent != wanted.agent and not (grant.shared and wanted.shared)
         if scope is None or _meets(grant, scope)
     ]
+
+
+def seen_by_holders(grants: Mapping[str, Grant], seen: Mapping[str, int]) -> dict[str, Grant]:
+    """GRANTS after their holders recorded something at the places SEEN."""
+    return {name: grant.seen_at(seen.get(grant.agent, 0)) for name, grant in grants.items()}
 
 
 def still_open(grants: Mapping[str, Grant]) -> Mapping[str, Grant]:

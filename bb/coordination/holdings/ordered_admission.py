@@ -48,6 +48,7 @@ UNREADABLE = "unreadable"  # its scope is not canonical
 REPEATED = "repeated"  # it has had a place before
 FORGOTTEN = "forgotten"  # or it was admitted and has ended: its place is so old that nobody knows any more
 LONGEST_PLACE = 15  # digits
+ENDS = (Released, Expired)
 
 
 class Refusal(Record):
@@ -58,13 +59,15 @@ class Refusal(Record):
 
 
 class Changes(Record):
-    """What one row changed: new and changed grants, the place of each reservation in it, and the registrations of names
-    (none if the name is free). REFUSALS say why global reservations were not admitted. If FLOOR is not 0, all grants
-    that ended before that place are forgotten now."""
+    """What one row changed: grants that began or ended, the place of each reservation in it, and the registrations of
+    names (none if the name is free). SEEN has the place at which a holder recorded something; it is that of all its
+    open grants. REFUSALS say why global reservations were not admitted. If FLOOR is not 0, all grants that ended before
+    that place are forgotten now."""
 
     grants: Mapping[str, Grant] = {}
     generations: Mapping[str, int] = {}
     names: Mapping[str, Sequence[str]] = {}
+    seen: Mapping[str, int] = {}
     refusals: Mapping[str, Refusal] = {}
     floor: int = 0
 
@@ -89,13 +92,13 @@ class OrderedAdmission:
         self._known = known
         self._forgets = forgets
         self._incarnation = incarnation
-        open_there = admission.still_open(known.grants)
-        self._open = OpenGrants(open_there)
-        self._open_there = set(open_there)  # in KNOWN, where their ends are not
+        self._open = OpenGrants(admission.still_open(known.grants))
+        self._began: set[str] = set()  # grants that KNOWN does not have
         self._place, self._floor = 0, known.floor
         self._grants: dict[str, Grant] = {}
         self._ends: dict[str, int] = {}  # of those, in their order
         self._generations: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
         self._names = dict(known.names.items())
         self._new_names: dict[str, Sequence[str]] = {}
 
@@ -103,8 +106,10 @@ class OrderedAdmission:
     def admitted(self) -> Admitted:
         """The state after the last row. This copies all of it, so ask for it once, after many rows."""
         known, floor = self._known, self._floor  # a mapping in a file gives all its items at once
+        grants = dict(known.grants.items()) | self._grants
+        grants.update((name, self._open[name]) for name in self._open)
         return Admitted(
-            _without_forgotten(dict(known.grants.items()) | self._grants, floor),
+            _without_forgotten(grants, floor),
             dict(known.generations.items()) | self._generations,
             {name: events for name, events in self._names.items() if events},
             floor,
@@ -113,12 +118,12 @@ class OrderedAdmission:
     @property
     def changes(self) -> Changes:
         """All changes since the beginning, or since the last `saved`, without refusals."""
-        return Changes(self._grants, self._generations, self._new_names, floor=self._floor)
+        return Changes(self._grants, self._generations, self._new_names, self._seen, floor=self._floor)
 
     def saved(self, known: Admitted) -> None:
         """From now on, KNOWN has all `changes` so far."""
-        self._known, self._grants, self._generations, self._new_names = known, {}, {}, {}
-        self._ends, self._open_there = {}, set(self._open)
+        self._known, self._grants, self._generations, self._new_names, self._seen = known, {}, {}, {}, {}
+        self._ends, self._began = {}, set()
 
     def grant(self, name: str) -> Grant | None:
         """The grant of one reservation, open or ended. None if it was forgotten."""
@@ -136,11 +141,13 @@ class OrderedAdmission:
         repeated = {event for event in reserved if self._has_place(event)}
         self._place = place
         floor = self._forget(place)
-        grants = self._seen(place, recorders)
+        seen = self._open.saw(place, recorders)
+        self._seen.update(seen)
         if not facts:
-            return Changes(grants, floor=floor) if grants or floor else NOTHING
+            return Changes(seen=seen, floor=floor) if seen or floor else NOTHING
+        grants: dict[str, Grant] = {}
         names = self._register(facts)
-        ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
+        ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, ENDS)}
         for name, who in ends:
             grant = self._open.get(name)
             if grant and who in (grant.agent, ids.PERSON):
@@ -157,7 +164,7 @@ class OrderedAdmission:
                 refusal = Refusal(REPEATED) if is_repeated else self._decide(place, event, fact, ends, grants)
                 if refusal:
                     refusals.setdefault(event, refusal)
-        return Changes(grants, generations, names, refusals, floor)
+        return Changes(grants, generations, names, seen, refusals, floor)
 
     def _forget(self, place: int) -> int:
         """Forget what is too old at PLACE. Returns the new floor; 0 if it is the same as before."""
@@ -168,23 +175,13 @@ class OrderedAdmission:
         gone = list(itertools.takewhile(lambda name: self._ends[name] < floor, self._ends))
         for name in gone:
             del self._ends[name]
-            if name not in self._open_there:
+            if name in self._began:  # else KNOWN has it as an open one
                 del self._grants[name]
         return floor
 
     def _has_place(self, event: str) -> bool:
         """Whether a reservation has had a place, as far as it matters: ended ones may have been forgotten."""
         return event in self._generations or self._open.get(event) is not None or event in self._known.generations
-
-    def _seen(self, place: int, recorders: Iterable[str]) -> dict[str, Grant]:
-        """The open grants of the RECORDERS, with the place at which these were seen."""
-        changed = {}
-        for agent in recorders:
-            for name in self._open.of(agent):
-                grant = self._open[name].replace(seen=place)
-                self._open.change(name, grant)
-                self._grants[name] = changed[name] = grant
-        return changed
 
     def _register(self, facts: Facts) -> dict[str, Sequence[str]]:
         """The registrations that FACTS change."""
@@ -210,6 +207,7 @@ class OrderedAdmission:
             self._end(name, place, changed)
         self._grants[event] = changed[event] = grant
         self._open.add(event, grant, scope)
+        self._began.add(event)
         return None
 
     def _judge(self, place: int, event: str, fact: Reserved, ends: Ends) -> Admission | Refusal:

@@ -6,10 +6,10 @@ fail, lets others lead.
 
 from __future__ import annotations
 
-import time
 from functools import partial
 
 from bb.ledger.fleet import aside
+from bb.ledger.fleet.moments import moment
 from bb.ledger.published import pins
 
 TYPE_CHECKING = False
@@ -87,5 +87,5 @@ class Archiving:
 
     def has_failed(self, _failure: Exception) -> None:
         """The last job has failed: others may lead for a while."""
-        self._not_before = time.monotonic() + self._pause
+        self._not_before = moment() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

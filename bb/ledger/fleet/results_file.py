@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 
-from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted, still_open
 from bb.kernel import json_text
 from bb.ledger.files import disk
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
     from typing import Any
 
+    from bb.coordination.holdings.admission import Grant
     from bb.ledger.fleet.row_fold import Delta, FoldedRow, RowFold
 
 TABLES = """
@@ -33,12 +33,25 @@ create table published (writer text primary key, n integer) without rowid;
 create table flawed (place integer primary key, writer text, first integer, lines integer, reason text);
 """
 RESULTS = """
-create table {0}_grant (key text primary key, value text, ended integer, token integer) without rowid;
-create index {0}_ended on {0}_grant (ended);
-create index {0}_token on {0}_grant (token);
-create table {0}_generation (key text primary key, value integer) without rowid;
+create table {0}_reservation (key text primary key, place integer, agent text, scope text, is_file integer,
+    shared integer, token integer, ended integer, seen integer) without rowid;
+create index {0}_token on {0}_reservation (token) where token is not null;
+create index {0}_open on {0}_reservation (token) where token is not null and ended is null;
+create index {0}_ended on {0}_reservation (ended) where ended is not null;
+create table {0}_seen (holder text primary key, holder_seen integer) without rowid;
 create table {0}_name (key text primary key, value text) without rowid;
 """
+# A reservation has a place and, if it was admitted, a grant. Both are in one entry, and the indexes grow at their ends:
+# entries of many writers lie on many pages of the file, and each page that changes is written.
+PLACED = "insert or replace into {0}_reservation values (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+CHANGED = """insert into {0}_reservation values (?, null, ?, ?, ?, ?, ?, ?, ?)
+    on conflict (key) do update set ended = excluded.ended, seen = excluded.seen"""
+FORGOTTEN = (
+    "delete from {0}_reservation where ended < ? and place is null",
+    """update {0}_reservation set agent = null, scope = null, is_file = null, shared = null, token = null, seen = null,
+    ended = null where ended < ?""",
+)
+NO_GRANT = (None,) * 7
 REST = ("", "-wal", "-shm", "-journal")
 
 
@@ -106,7 +119,7 @@ class ResultsFile:
 
     def flaws(self, most: int = 20) -> list[tuple[int, str, int, int, str]]:
         """The newest rows that do not count: place, writer, first line, number of lines, reason."""
-        query = "select place, writer, first, lines, reason from flawed order by place desc limit ?"
+        query = "select place, writer, first, lines, reason from flawed where writer <> '-' order by place desc limit ?"
         return self._open().execute(query, (most,)).fetchall()
 
     def is_in_place(self) -> bool:
@@ -137,7 +150,7 @@ class ResultsFile:
             self._note(connection, incarnation=base.incarnation, place=base.place, digest=base.digest)
             self._note(connection, **about, is_whole=1)
 
-    def save(self, fold: RowFold, imported: int, heard_at: int) -> None:
+    def save(self, fold: RowFold, imported: int, current_at: int) -> None:
         """Save what has changed in FOLD since the last time."""
         connection = self._open()
         with _Changes(connection):
@@ -147,17 +160,18 @@ class ResultsFile:
                 connection.executemany("insert or replace into writer values (?, ?, ?, ?)", _link_rows(fold.moved))
             if fold.flawed:
                 connection.executemany("insert or replace into flawed values (?, ?, ?, ?, ?)", map(_flaw, fold.flawed))
-            self._note(connection, place=fold.place, digest=fold.digest, imported=imported, heard_at=heard_at)
+            self._note(connection, place=fold.place, digest=fold.digest, imported=imported, current_at=current_at)
         fold.saved(admitted_in(self, ALL), admitted_in(self, COUNTED))
 
     def forget_places(self, floor: int, live: Container[str]) -> None:
         """Remove the places before FLOOR, except those of reservations that are LIVE."""
         connection = self._open()
         with _Changes(connection):
-            for table in (f"{ALL}_generation", f"{COUNTED}_generation"):
-                old = connection.execute(f"select key from {table} where value < ?", (floor,)).fetchall()  # noqa: S608
+            for table in (f"{ALL}_reservation", f"{COUNTED}_reservation"):
+                old = connection.execute(f"select key from {table} where place < ?", (floor,)).fetchall()  # noqa: S608
                 gone = [(name,) for (name,) in old if name not in live]
-                connection.executemany(f"delete from {table} where key = ?", gone)  # noqa: S608
+                connection.executemany(f"delete from {table} where key = ? and token is null", gone)  # noqa: S608
+                connection.executemany(f"update {table} set place = null where key = ?", gone)  # noqa: S608
 
     def note(self, **about: object) -> None:
         """Save only these numbers or texts."""
@@ -204,27 +218,35 @@ class ResultsFile:
         return connection
 
     def _fill(self, connection: sqlite3.Connection, which: str, state: Admitted) -> None:
-        connection.executemany(f"insert into {which}_grant values (?, ?, ?, ?)", _grant_rows(state.grants))  # noqa: S608
-        connection.executemany(f"insert into {which}_generation values (?, ?)", state.generations.items())  # noqa: S608
+        self._put(connection, which, dict(state.grants.items()), dict(state.generations.items()))
         connection.executemany(f"insert into {which}_name values (?, ?)", _name_rows(state.names))  # noqa: S608
-        self._note(connection, **{f"{which}_grant_floor": state.floor})
+        self._note(connection, **{f"{which}_floor": state.floor})
 
     def _change(self, connection: sqlite3.Connection, which: str, delta: Delta) -> None:
         if not delta:
             return
         replace = "insert or replace into"
-        if delta.grants:
-            connection.executemany(f"{replace} {which}_grant values (?, ?, ?, ?)", _grant_rows(delta.grants))
+        self._put(connection, which, delta.grants, delta.generations)
+        if delta.seen:
+            connection.executemany(f"{replace} {which}_seen values (?, ?)", delta.seen.items())
         if delta.floor:  # some of the new ones may be forgotten already
-            connection.execute(f"delete from {which}_grant where ended < ?", (delta.floor,))  # noqa: S608
-            self._note(connection, **{f"{which}_grant_floor": delta.floor})
-        if delta.generations:
-            connection.executemany(f"{replace} {which}_generation values (?, ?)", delta.generations.items())
+            for statement in FORGOTTEN:
+                connection.execute(statement.format(which), (delta.floor,))
+            self._note(connection, **{f"{which}_floor": delta.floor})
         if delta.names:
             kept = {name: events for name, events in delta.names.items() if events}
             gone = [(name,) for name, events in delta.names.items() if not events]
             connection.executemany(f"{replace} {which}_name values (?, ?)", _name_rows(kept))
             connection.executemany(f"delete from {which}_name where key = ?", gone)  # noqa: S608
+
+    def _put(
+        self, connection: sqlite3.Connection, which: str, grants: Mapping[str, Grant], places: Mapping[str, int]
+    ) -> None:
+        """Save GRANTS, and reservations that got PLACES."""
+        placed = [(name, place, *_grant_row(grants.get(name))) for name, place in places.items()]
+        changed = [(name, *_grant_row(grant)) for name, grant in grants.items() if name not in places]
+        connection.executemany(PLACED.format(which), placed)
+        connection.executemany(CHANGED.format(which), changed)
 
     def _note(self, connection: sqlite3.Connection, **about: object) -> None:
         connection.executemany("insert or replace into about values (?, ?)", [(k, str(v)) for k, v in about.items()])
@@ -252,10 +274,10 @@ def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]
     return [(writer, link.n, link.lamport, link.head_digest) for writer, link in links.items()]
 
 
-def _grant_rows(grants: Mapping[str, admission.Grant]) -> Iterable[tuple[str, str, int | None, int]]:
-    for name, written in admission.grants_as_json(grants).items():
-        grant = grants[name]
-        yield name, json_text.dumps(written), grant.ended, grant.token
+def _grant_row(grant: Grant | None) -> tuple[str | int | None, ...]:
+    if grant is None:
+        return NO_GRANT
+    return grant.agent, grant.scope, grant.is_file, grant.shared, grant.token, grant.ended, grant.seen
 
 
 def _name_rows(names: Mapping[str, Iterable[str]]) -> Iterable[tuple[str, str]]:

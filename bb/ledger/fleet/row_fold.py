@@ -10,7 +10,7 @@ from bb.coordination.holdings.admission import Admitted
 from bb.coordination.holdings.ordered_admission import Changes, OrderedAdmission
 from bb.kernel.record import Record
 from bb.ledger.carrier import sound_rows
-from bb.ledger.carrier.door import VOID, EngineRewound, next_digest
+from bb.ledger.carrier.door import EngineRewound, next_digest
 from bb.ledger.journal import bulk_check
 from bb.ledger.journal.line import START, BadLine, Link
 from bb.ledger.travel import row_facts
@@ -53,16 +53,21 @@ class Delta:
         self.grants: dict[str, Grant] = {}
         self.generations: dict[str, int] = {}
         self.names: dict[str, Sequence[str]] = {}
+        self.seen: dict[str, int] = {}
         self.floor = 0  # the new one; 0 if it is the same as before
 
     def add(self, changes: Changes) -> None:
-        self.grants.update(changes.grants)
-        self.generations.update(changes.generations)
-        self.names.update(changes.names)
+        self.seen.update(changes.seen)
+        if changes.grants:
+            self.grants.update(changes.grants)
+        if changes.generations:
+            self.generations.update(changes.generations)
+        if changes.names:
+            self.names.update(changes.names)
         self.floor = changes.floor or self.floor
 
     def __bool__(self) -> bool:
-        return bool(self.grants or self.generations or self.names or self.floor)
+        return bool(self.grants or self.generations or self.names or self.seen or self.floor)
 
 
 class RowFold:
@@ -104,7 +109,7 @@ class RowFold:
         folded = self._folded(row)
         self.place, self.digest = row.place, digest
         self.changed.add(folded.changes)
-        if folded.flaw and row.writer != VOID:
+        if folded.flaw:
             self.flawed.append(folded)
         return folded
 

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 
+from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.outbox import Outbox
 from bb.ledger.fleet.own_lines import OwnLines
 
@@ -14,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+    from bb.kernel.errors import BbError
 
 PIECE = 4096
 
@@ -27,6 +30,7 @@ class Shared:
         self.lock = threading.RLock()
         self.has_news = threading.Condition(self.lock)  # for the thread that answers
         self.is_stopping = False
+        self.last_refusal: dict[str, object] | None = None
         self._log = log
         self.wake_fd, self._waking_fd = os.pipe()
         for end in (self.wake_fd, self._waking_fd):
@@ -48,12 +52,17 @@ class Shared:
         with self.lock:
             if not self.outbox.asks:
                 return
-            found = self.outbox.due(time.monotonic())
+            found = self.outbox.due(moment())
         for ask, answer in found:
             try:
                 ask.answer(answer)
             except Exception as error:  # who asked is gone; the others must get their answers
                 self._log(f"an answer could not be given: {error!r}")
+
+    def note_refusal(self, refusal: BbError) -> None:
+        """Note what failed last, for the status."""
+        now = time.time_ns() // 1_000_000
+        self.last_refusal = {"code": refusal.code, "message": refusal.message, "at": now}
 
     def close(self) -> None:
         for end in (self.wake_fd, self._waking_fd):

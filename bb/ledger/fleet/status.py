@@ -11,6 +11,8 @@ machines      each machine that has beaten lately: name, writer, place, age in s
 health        what the engine says of its settings
 skew_ms       the engine's clock minus this machine's, at the connect
 heard_at      this machine's time when the engine last answered, in milliseconds; 0 if never
+current_at    this machine's time at which `place` was last known to be the engine's last place; 0 if never
+hears_since   this machine's time since which it hears other machines without a gap; 0 if it never did
 connected_at  since when, or None; `connects`, `appends`, `reads`, `received`: counted since the start
 refusal       the last refusal: code, message, at; or None
 denied, left  writers of this clone that the engine refuses, or that were retired, and why
@@ -29,11 +31,12 @@ if TYPE_CHECKING:
 
 def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
     """The status. The lock of SHARED is held."""
-    outbox, state, carrier = shared.outbox, loop.state, loop.carrier
+    outbox, state, connection = shared.outbox, loop.state, loop.connection
+    carrier, machines = connection.carrier, loop.housekeeping.machines
     terms = state.terms
-    alive = [one for one in loop.machines if one.is_alive]
-    seen = [one.place for one in loop.machines]
-    last = max([outbox.place, outbox.acknowledged_place, loop.head.place if loop.head else 0, *seen])
+    alive = [one for one in machines if one.is_alive]
+    seen = [one.place for one in machines]
+    last = max([outbox.place, outbox.acknowledged_place, connection.head.place if connection.head else 0, *seen])
     is_stopped, is_connected = outbox.stop is not None, outbox.is_connected
     return {
         "engine": carrier.kind if carrier else terms.carrier if terms else None,
@@ -48,7 +51,7 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
         "unsent": outbox.unsent,
         "waiting": len(outbox.asks),
         "archived": outbox.archived,
-        "leads": loop.archiving.leads,
+        "leads": loop.housekeeping.archiving.leads,
         "machines_alive": len(alive),
         "machines": [
             {
@@ -59,17 +62,19 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
                 "is_alive": one.is_alive,
                 "agents": len(one.agents),
             }
-            for one in loop.machines
+            for one in machines
         ],
-        "health": loop.health,
-        "skew_ms": loop.skew,
-        "heard_at": loop.heard_at,
-        "connected_at": loop.connected_at if is_connected else None,
-        "connects": loop.connects,
-        "appends": loop.appends,
-        "reads": loop.reads,
+        "health": connection.health,
+        "skew_ms": connection.skew,
+        "heard_at": connection.heard_at,
+        "current_at": connection.freshness.at,
+        "hears_since": loop.housekeeping.hears_since,
+        "connected_at": connection.connected_at if is_connected else None,
+        "connects": connection.connects,
+        "appends": loop.sender.appends,
+        "reads": loop.reader.reads,
         "received": state.received,
-        "refusal": loop.last_refusal,
+        "refusal": shared.last_refusal,
         "denied": {writer: refusal.code for writer, refusal in outbox.denied.items()},
         "left": dict(outbox.left),
         "flawed": state.shown_flaws,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from _collections_abc import Mapping  # `collections.abc` imports a package that takes longer than reading most files
 
+from bb.coordination.agents.hearing import Hearing
 from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import json_text
@@ -19,7 +20,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Protocol
 
     from bb.coordination.holdings.admission import Grant
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 FOLDER = "fleet"
 NAME = "results.sqlite"
 ENGINE = "engine.json"  # exists in a clone that has joined a fleet
-VERSION = 3  # of the tables; the relay makes a file of another version anew
+VERSION = 4  # of the tables; the relay makes a file of another version anew
 PATIENCE = 5.0  # seconds to wait for the relay's transaction
 ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
 
@@ -47,16 +48,18 @@ ResultsBusy = Busy.declare(
 
 class FleetResults(Record):
     """The results up to a PLACE of one INCARNATION, whose running digest is DIGEST there. The lines of the rows up to
-    IMPORTED are in the journals. HEARD_AT is this machine's time, in milliseconds, when the engine last answered; 0 if
-    it never did. COUNTED has the results from the lines that count; None if all lines count."""
+    IMPORTED are in the journals. CURRENT_AT is this machine's time, in milliseconds, at which these were last known to
+    be all rows of the engine; 0 if never. COUNTED has the results from the lines that count; None if all lines count.
+    HEARING says since when the signs of life of other machines are heard."""
 
     incarnation: str
     place: int
     imported: int
     digest: str
-    heard_at: int
+    current_at: int
     admitted: Admitted
     counted: Admitted | None = None
+    hearing: Hearing = Hearing()
 
     @property
     def in_force(self) -> Admitted:
@@ -99,6 +102,20 @@ def read(store: str) -> FleetResults | None:
         _open.clear()
         known = _open[path] = inode, Reading(path)
     return known[1].results()
+
+
+def counted(store: str, incarnation: str, places: Iterable[int]) -> list[int]:
+    """Those of PLACES whose rows count, as the relay of this clone has read them. Rows that it has not read are left
+    out."""
+    if read(store) is None:
+        return []
+    file = _open[path_of(store)][1]
+    known = dict(file.ask("select name, value from about"))
+    if known.get("incarnation") != incarnation or "began" not in known:
+        return []
+    began, last = int(known["began"]), int(known["place"])
+    flawed = {place for (place,) in file.ask("select place from flawed")}
+    return [place for place in sorted(places) if began < place <= last and place not in flawed]
 
 
 class Reading:
@@ -147,67 +164,105 @@ class Reading:
             return None
         numbers = int(known["place"]), int(known["imported"])
         counted = admitted_in(self, COUNTED) if known.get("law") else None
-        heard_at = int(known.get("heard_at", 0))
-        return FleetResults(known["incarnation"], *numbers, known["digest"], heard_at, admitted_in(self, ALL), counted)
+        current_at = int(known.get("current_at", 0))
+        hearing = Hearing(*[int(known.get(f"hears_{name}", 0)) for name in ("since", "last", "engine")])
+        every = admitted_in(self, ALL)
+        return FleetResults(known["incarnation"], *numbers, known["digest"], current_at, every, counted, hearing)
 
 
 def admitted_in(file: Asked, which: str) -> Admitted:
     """One of the two results in a file. It is read when it is needed."""
-    grants = SavedGrants(file, f"{which}_grant")
-    return Admitted(grants, _Saved(file, f"{which}_generation"), _Saved(file, f"{which}_name"), grants.floor())
+    grants = SavedGrants(file, which)
+    return Admitted(grants, SavedPlaces(file, which), SavedNames(file, which), grants.floor())
 
 
 class _Saved(Mapping[str, "Any"]):
-    """The entries of one table."""
+    """The entries that a condition selects of one table of WHICH results."""
 
-    def __init__(self, file: Asked, table: str) -> None:
+    TABLE = ""
+    CONDITION = "true"
+    COLUMNS = "value"
+
+    def __init__(self, file: Asked, which: str) -> None:
         self._file = file
-        self._table = table
+        self._which = which
 
     def __getitem__(self, key: str) -> Any:
-        found = self._file.ask(f"select value from {self._table} where key = ?", key)  # noqa: S608
-        if not found:
-            raise KeyError(key)
-        return self._value(key, found[0][0])
-
-    def _value(self, _key: str, written: Any) -> Any:
-        return written if type(written) is int else tuple(json_text.loads(written))
+        return self._those(f"{self.CONDITION} and key = ?", key)[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter([key for (key,) in self._file.ask(f"select key from {self._table} order by key")])  # noqa: S608
+        return iter(self._those(self.CONDITION))
 
     def __len__(self) -> int:
-        return int(self._file.ask(f"select count(*) from {self._table}")[0][0])  # noqa: S608
+        return len(self._those(self.CONDITION))
 
     def items(self) -> Any:
-        return self._all("").items()
+        return self._those(self.CONDITION).items()
 
     def values(self) -> Any:
-        return self._all("").values()
+        return self._those(self.CONDITION).values()
 
-    def _all(self, where: str, *values: object) -> dict[str, Any]:
-        rows = self._file.ask(f"select key, value from {self._table} {where} order by key", *values)  # noqa: S608
-        return {key: self._value(key, written) for key, written in rows}
+    def _those(self, condition: str, *values: object) -> dict[str, Any]:
+        """The entries under a CONDITION with these VALUES."""
+        table = self.TABLE.format(self._which)
+        query = f"select key, {self.COLUMNS} from {table} where {condition} order by key"  # noqa: S608
+        return {key: self._value(key, *written) for key, *written in self._file.ask(query, *values)}
+
+    def _value(self, key: str, *written: Any) -> Any:
+        raise NotImplementedError
+
+
+class SavedNames(_Saved):
+    """The registrations of each name."""
+
+    TABLE = "{0}_name"
+
+    def _value(self, _key: str, *written: Any) -> Sequence[str]:
+        return tuple(json_text.loads(written[0]))
+
+
+class SavedPlaces(_Saved):
+    """The place of each reservation."""
+
+    TABLE = "{0}_reservation"
+    CONDITION = "place is not null"
+    COLUMNS = "place"
+
+    def _value(self, _key: str, *written: Any) -> int:
+        return int(written[0])
 
 
 class SavedGrants(_Saved):
-    """The grants by the id of their reservation."""
+    """The grants by the id of their reservation. The place at which a holder was last seen is saved once, for all its
+    open grants."""
 
-    def _value(self, key: str, written: Any) -> Grant:
-        return admission.grants_from({key: json_text.loads(written)})[key]
+    TABLE = "{0}_reservation left join {0}_seen on holder = agent"
+    CONDITION = "token is not null"
+    COLUMNS = "agent, scope, is_file, shared, token, ended, seen, holder_seen"
 
     def open(self) -> dict[str, Grant]:
         """The grants that have not ended. There are few of them, and any number of others."""
-        return self._all("where ended is null")
+        return self._those("token is not null and ended is null")
 
     def floor(self) -> int:
         """The place before which ended grants are forgotten."""
-        found = self._file.ask("select value from about where name = ?", f"{self._table}_floor")
+        found = self._file.ask("select value from about where name = ?", f"{self._which}_floor")
         return int(found[0][0]) if found else 0
 
     def since(self, token: int) -> list[Grant]:
         """The grants with this token or a later one."""
-        return list(self._all("where token >= ?", token).values())
+        return list(self._those("token >= ?", token).values())
+
+    def _value(self, key: str, *written: Any) -> Grant:
+        *grant, holder_seen = written
+        return saved_grant(key, *grant).seen_at(holder_seen or 0)
+
+
+def saved_grant(
+    key: str, agent: str, scope: str, is_file: int, shared: int, token: int, ended: int | None, seen: int
+) -> Grant:
+    """A grant as it is saved. Raises ValueError if it is not one."""
+    return admission.grants_from({key: (agent, scope, is_file == 1, shared == 1, token, ended, seen)})[key]
 
 
 def _quoted(path: str) -> str:

@@ -227,7 +227,8 @@ def test_the_changes_are_all_that_must_be_saved(some: list[Row], stops: set[int]
 def changed(known: Admitted, changes: ordered_admission.Changes) -> Admitted:
     names = {name: events for name, events in {**known.names, **changes.names}.items() if events}
     floor = changes.floor or known.floor
-    grants = {name: one for name, one in {**known.grants, **changes.grants}.items() if (one.ended or floor) >= floor}
+    grants = admission.seen_by_holders({**known.grants, **changes.grants}, changes.seen)
+    grants = {name: one for name, one in grants.items() if (one.ended or floor) >= floor}
     return Admitted(grants, {**known.generations, **changes.generations}, names, floor)
 
 

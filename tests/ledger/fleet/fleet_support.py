@@ -22,6 +22,7 @@ from bb.ledger.records.store import Store
 from bb.ledger.travel import switching
 from bb.ledger.travel.remote import Moved
 from bb.ledger.travel.sync import Sync
+from bb.ledger.travel.sync_lock import SyncLock
 from tests.ledger.fleet.memory_carrier import MemoryEngine
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub
 from tests.support import NOON
@@ -40,6 +41,7 @@ class Machine:
         self.place: Place = place.find(str(clone.path), {})
         self.log: list[str] = []
         self.heard: dict[str, int] = {}
+        self.hears: Callable[[Mapping[str, int]], None] = self.heard.update
         self.relay: Relay | None = None
         self.thread: threading.Thread | None = None
         folder = Path(self.place.store) / fleet_files.FOLDER
@@ -60,7 +62,7 @@ class Machine:
         return self.engine.carrier(tip.charter.repo, terms.incarnation)
 
     def start(self) -> None:
-        self.relay = Relay(self.place, {"BB_NOW": NOON}, self.open_carrier, self.log.append, self.heard.update)
+        self.relay = Relay(self.place, {"BB_NOW": NOON}, self.open_carrier, self.log.append, self.hears)
         self.thread = threading.Thread(target=self.relay.run, daemon=True)
         self.thread.start()
 
@@ -168,7 +170,7 @@ def switch(clone: Clone, engine: Any, incarnation: str = FIRST, first: int | Non
     """Let the engine order the ledger from now on."""
     store = Store(place.find(str(clone.path), {}))
     try:
-        with store.git:
+        with SyncLock(store.path, 60), store.git:  # the relay fetches, too
             store.git.start()
             while True:
                 sync = Sync(store, "origin", NOW, 60)

@@ -1,0 +1,161 @@
+"""What a relay does now and then: signs of life, the engine's settings, the charter, and the archive in git."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from bb.coordination.agents.hearing import Hearing
+from bb.kernel.errors import BbError
+from bb.ledger.carrier.door import BEAT
+from bb.ledger.fleet import aside, machines
+from bb.ledger.fleet.archiving import Archiving
+from bb.ledger.fleet.aside import Aside
+from bb.ledger.fleet.freshness import Freshness
+from bb.ledger.fleet.moments import moment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bb.ledger.carrier.door import Machine
+    from bb.ledger.fleet.clone_state import CloneState
+    from bb.ledger.fleet.connection import Connection
+    from bb.ledger.fleet.shared import Shared
+    from bb.ledger.git.place import Place
+
+CHARTER = 2.0  # seconds between two looks at the charter
+LOOK_AGAIN = 10.0  # seconds between two looks at the git remote, while the engine is wrong
+LOOK_WHILE_AWAY = 60.0  # seconds between two of them while the engine is away: the fleet may have ended, or moved on
+HEALTH = 60.0  # seconds between two questions about the engine's settings
+NEVER = float("-inf")
+
+
+class Anew(Exception):
+    """The charter names another log, or other lines count: everything begins again."""
+
+
+class Housekeeping:
+    """The regular work of the clone at PLACE. HEARD is told of agents of other machines that gave a sign of life."""
+
+    def __init__(
+        self,
+        place: Place,
+        now: Callable[[], int],
+        state: CloneState,
+        shared: Shared,
+        connection: Connection,
+        log: Callable[[str], None],
+        heard: Callable[[Mapping[str, int]], None] | None,
+    ) -> None:
+        self._place, self._now, self._state, self._log, self._heard = place, now, state, log, heard
+        self._shared, self._outbox, self._connection = shared, shared.outbox, connection
+        self.git = Aside("bb-relay-git", shared.wake)
+        self.archiving = Archiving(state, self.git, place, now)
+        self.machines: list[Machine] = []
+        self._others = machines.Others()
+        self._away_since: float | None = None
+        self._hearing = Hearing()
+        self._log_of = ""  # the incarnation of the log whose machines are heard
+        self._beaten_at = self._looked_at = self._compared_charter_at = NEVER
+
+    def next_beat(self) -> float:
+        """The time at which this machine must say again that it is alive."""
+        return self._beaten_at + BEAT
+
+    @property
+    def hears_since(self) -> int:
+        """Since when the signs of life of other machines are heard, in milliseconds."""
+        return self._hearing.since
+
+    def tend(self) -> None:
+        """Do what is due."""
+        now = moment()
+        if now - self._connection.asked_health_at >= HEALTH:
+            self._connection.ask_health()
+        if now - self._compared_charter_at >= CHARTER:
+            self._compared_charter_at = now
+            if not self._state.is_current():
+                raise Anew
+        self._archive(now)
+
+    # -- signs of life
+
+    def begin(self) -> None:
+        """Begin to hear the machines that use the log of the charter. Others than before may use it."""
+        terms = self._state.terms
+        if terms is not None and terms.incarnation != self._log_of:
+            self._log_of = terms.incarnation
+            self._hearing, current_at = self._state.noted()
+            self._connection.freshness = Freshness(current_at)
+
+    def hear_if_due(self) -> None:
+        """Beat, and hear who is alive, if it is time, or if somebody waits for it."""
+        if self._outbox.waits_for_signs:
+            self.hear()
+        elif moment() >= self.next_beat():
+            self.hear(everything=False)
+
+    def hear(self, *, everything: bool = True) -> None:
+        """Say that this machine is alive, and record who else is: EVERYTHING that the engine knows, or what is new."""
+        self._beaten_at = moment()
+        connection, state, asked_at = self._connection, self._state, self._now()
+        if writer := state.writer():  # without one, this machine has recorded nothing, and has no agents
+            ours = machines.own(state.path, writer, state.must_fold().place, asked_at)
+            connection.call(lambda: connection.engine.beat(ours))
+        head = connection.compare()
+        self.machines = connection.call(connection.engine.alive)
+        if everything:
+            self._others.forget()
+        news = self._others.news(self.machines, state.own_writers(), moment() * 1000)
+        try:
+            if news and self._heard:
+                self._heard(news)
+        except BbError as refusal:
+            self._others.forget()
+            self._log(f"signs of life of other machines were not recorded: {refusal.message}")
+        else:
+            self._hearing = self._hearing.again(asked_at, head.now)
+            with self._shared.lock:
+                self._outbox.has_heard_signs()
+        self._note()
+
+    def _note(self) -> None:
+        """Save since when other machines are heard, and, without new rows, too, how old the results are."""
+        state, freshness, hearing = self._state, self._connection.freshness, self._hearing
+        about = {"hears_since": hearing.since, "hears_last": hearing.last, "hears_engine": hearing.engine}
+        if not state.waits:
+            freshness.has_read(state.must_fold().place)
+            about["current_at"] = freshness.at
+            self._outbox.current_as_of = freshness.moment
+        with suppress(BbError):
+            state.note(**about)
+
+    # -- the rest
+
+    def _archive(self, now: float) -> None:
+        self.archiving.tend(self._connection.engine, self._outbox, self._connection.call, now)
+        with self._shared.lock:
+            if self._outbox.archived != self.archiving.known:
+                self._outbox.archived, self._outbox.was_told = self.archiving.known, True
+        if self.git.failure is not None:
+            self._log(f"git: {aside.text_of(self.git.failure)}")
+            self.archiving.has_failed(self.git.failure)
+            self.git.failure = None
+
+    def has_connected(self) -> None:
+        """The engine answers again."""
+        self._away_since = None
+
+    def look_while_away(self) -> None:
+        """The engine does not answer. If that lasts, look now and then whether the ledger still has this fleet."""
+        now = moment()
+        if self._away_since is None:
+            self._away_since = now
+        elif now - max(self._away_since, self._looked_at) >= LOOK_WHILE_AWAY:
+            self.look_for_charter()
+
+    def look_for_charter(self) -> None:
+        """Fetch the published ledger, if that was not done just now: it may have another charter."""
+        if moment() - self._looked_at >= LOOK_AGAIN and not self.git.is_busy:
+            self._looked_at = moment()
+            self.git.start(lambda: aside.look(self._place, self._now))

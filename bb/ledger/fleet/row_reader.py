@@ -1,0 +1,135 @@
+"""Reads the rows of the engine's log, and keeps them: in the fold, in the journals, and in the saved results.
+
+Rows that were read and not kept are read again by the next process. What an answer depends on is saved before the
+outbox is told.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from bb.ledger.carrier import door
+from bb.ledger.carrier.door import EngineRewound
+from bb.ledger.files.lock import LedgerBusy
+from bb.ledger.fleet.moments import moment, time_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ledger.carrier.door import Head
+    from bb.ledger.fleet.clone_state import CloneState
+    from bb.ledger.fleet.connection import Connection
+    from bb.ledger.fleet.shared import Shared
+
+PACE = 0.25  # seconds between two reads, or imports, if nobody waits
+IMPORT_PATIENCE = 0.05  # seconds to wait for a sync that imports lines
+NEVER = float("-inf")
+
+
+class RowReader:
+    """Reads through CONNECTION what the clone of STATE keeps."""
+
+    def __init__(self, state: CloneState, shared: Shared, connection: Connection) -> None:
+        self._state, self._shared, self._outbox = state, shared, shared.outbox
+        self._connection = connection
+        self._catches_up_to = 0  # the engine's last place at the connect
+        self.may_be_rows = True
+        self.reads = 0
+        self._read_at = self._written_at = NEVER
+
+    def has_connected(self, head: Head) -> None:
+        """There may be rows that this clone has not read, up to HEAD at least."""
+        self._catches_up_to = head.place
+        self.may_be_rows = True
+        self._import_again()
+
+    # -- reading
+
+    @property
+    def has_caught_up(self) -> bool:
+        """Whether everything was read that the engine had at the connect."""
+        return self._catches_up_to <= self._state.must_fold().place
+
+    @property
+    def must_read(self) -> bool:
+        """Whether somebody waits for rows that were not read yet."""
+        is_behind = self._outbox.acknowledged_place > self._state.must_fold().place or not self.has_caught_up
+        return is_behind or self._outbox.waits_for_reading
+
+    def next_read(self) -> float:
+        """The time from which on rows are read that nobody waits for."""
+        return self._read_at + PACE
+
+    def next_write(self) -> float:
+        """The time from which on lines are written that nobody waits for."""
+        return self._written_at + PACE
+
+    def read(self) -> None:
+        """Read and fold some rows, if there may be any."""
+        now = moment()
+        must_read = self.must_read
+        if not must_read and not (self.may_be_rows and now >= self.next_read()):
+            return
+        place = self._state.must_fold().place
+        rows = self._connection.call(lambda: self._connection.engine.read(place))
+        self.reads += 1
+        self._read_at = now
+        self.may_be_rows = bool(rows) and (must_read or len(rows) >= door.MOST_READ)
+        if rows:
+            self._state.take(rows)
+            return
+        self._connection.freshness.ended_at(place, now, time_of(now))
+        if must_read:
+            self._has_read_everything(now)
+
+    def _has_read_everything(self, asked_at: float) -> None:
+        """The engine had no more rows: but has it those that it had?"""
+        self._connection.compare()
+        self._catches_up_to = 0
+        self._tell()
+        with self._shared.lock:
+            self._outbox.has_read_everything(asked_at)
+
+    def read_on(self) -> None:
+        """Read every row that the engine has now, and keep them."""
+        fold, connection = self._state.must_fold(), self._connection
+        while rows := connection.call(lambda: connection.engine.read(fold.place)):
+            self._state.take(rows)
+        self.keep(is_last=True)
+
+    # -- keeping
+
+    def keep(self, *, is_last: bool = False) -> None:
+        """Write lines into the journals and save the results: at once if somebody waits for it, or a little later."""
+        if not self._state.waits:
+            return
+        now = moment()
+        must_write = is_last or self._outbox.waits_for_import or now >= self.next_write()
+        if must_write:
+            with suppress(LedgerBusy.error):  # a sync writes the same journals
+                self._state.write_lines(IMPORT_PATIENCE)
+            self._written_at = now
+        if must_write or self._outbox.asks:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Save the results, and tell the outbox."""
+        state, freshness = self._state, self._connection.freshness
+        place, placed = state.must_fold().place, state.placed()
+        freshness.has_read(place)
+        state.save(freshness.at)
+        with self._shared.lock:
+            self._outbox.has_folded(place, placed)
+            self._outbox.current_as_of = freshness.moment
+            self._outbox.imported = state.imported
+        self._connection.must_have_what_it_acknowledged()
+
+    def _import_again(self) -> None:
+        """Import the lines of rows that an earlier process has folded and not imported."""
+        state, connection = self._state, self._connection
+        while (upto := state.must_fold().place) > state.imported:
+            rows = connection.call(lambda: connection.engine.read(state.imported))
+            known = [row for row in rows if row.place <= upto]
+            if not known:
+                raise EngineRewound(f"the engine has no row after place {state.imported}")
+            state.write_again(known, known[-1].place)
+        self._outbox.imported = state.imported
