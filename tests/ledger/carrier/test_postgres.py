@@ -69,11 +69,14 @@ FORBIDDEN = [
 
 
 def test_a_machine_has_no_rights_but_to_execute(engine: PostgresEngine) -> None:
+    def may(connection: psycopg.Connection, statement: str) -> bool:
+        with contextlib.suppress(psycopg.Error):
+            connection.execute(statement)
+            return True
+        return False
+
     with as_machine(engine) as connection:
-        for statement in FORBIDDEN:
-            with pytest.raises(psycopg.Error):
-                connection.execute(statement)
-                pytest.fail(f"it may: {statement}")
+        assert [statement for statement in FORBIDDEN if may(connection, statement)] == []
 
 
 HOSTILE: list[tuple[object, ...]] = [
@@ -222,7 +225,6 @@ def test_what_cannot_be_a_machine_is_refused(engine: PostgresEngine) -> None:
         for name in ["", "pg_x", "PUBLIC", 'a"b', "a b", "x" * 64, "-x", "a;b", "ü", "postgres"]:
             with pytest.raises(NotAMachine.error):
                 keeper.enroll(name)
-                pytest.fail(f"it may be called {name}")
 
 
 def test_enrolling_is_harmless_to_repeat_and_to_take_back(engine: PostgresEngine) -> None:
