@@ -49,6 +49,7 @@ select set_config('synchronous_commit',
 """
 INT, TEXT, OCTETS = 20, 25, 17  # PostgreSQL's numbers of the types bigint, text and bytea
 BINARY = 1
+LARGEST_INTEGER = 8  # bytes
 LOST = ("08", "57")  # classes of errors after which the connection, or the server, is gone
 UNPREPARED = ("3F000", "42883", "42P01")  # no such schema, function or table
 MAY_NOT = "42501"
@@ -228,8 +229,11 @@ class Answer:
         return self._value(row, column)
 
     def number(self, row: int, column: int) -> int:
-        """An integer of any size; 0 for null."""
-        return int.from_bytes(self._value(row, column) or b"", "big", signed=True)
+        """An integer of any size that PostgreSQL has; 0 for null."""
+        octets = self._value(row, column) or b""
+        if len(octets) > LARGEST_INTEGER:
+            raise EngineUnreachable("the server answers with something else than bb asked for")
+        return int.from_bytes(octets, "big", signed=True)
 
     def text(self, row: int, column: int) -> str | None:
         found = self._value(row, column)

@@ -14,13 +14,18 @@ import pytest
 
 from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
-from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable
+from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable, Row, next_digest
+from bb.ledger.carrier.door import Machine as Beat
 from bb.ledger.files import disk
+from bb.ledger.fleet import archiving, housekeeping
 from bb.ledger.fleet.shared import Shared
+from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins
 from bb.ledger.records.drafts import draft_of
 from bb.ledger.records.store import Store
+from bb.ledger.travel import row_archive
 from tests.coordination.soon_forgotten import forgetting_soon
+from tests.engine_log import syncing
 from tests.ledger.fleet.fleet_support import FIRST, NOW, SECOND, Machine, Waiting, become_equal, fleet, switch, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 from tests.stories.travel.test_signed import listed, review
@@ -509,7 +514,86 @@ def test_a_row_that_does_not_count_is_archived_without_lines(tmp_path: Path):
         assert known.admitted.as_json()["grants"] == here.grants()["grants"]
 
 
+def archives_often(monkeypatch: pytest.MonkeyPatch, **others: float) -> None:
+    for name, seconds in ({"EVERY": 0.02} | others).items():
+        monkeypatch.setattr(archiving, name, seconds)
+
+
+def archived_by(machine: Machine, place: int) -> bool:
+    known: int = machine.result("status")["archived"]
+    return known >= place
+
+
+def test_a_leader_that_archives_nothing_does_not_stop_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    archives_often(monkeypatch, LONG=0.0, SPREAD=1)
+    engine = MemoryEngine()
+    engine.leader = object()  # a connection that holds the lock and does nothing
+    with fleet(tmp_path, engine) as (here, there):
+        won = here.reserve("src")
+
+        wait_for(lambda: archived_by(here, won["token"]) and archived_by(there, won["token"]), here)
+        assert not here.result("status")["leads"]
+
+
+def test_a_relay_whose_pushes_fail_lets_another_one_lead_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    archives_often(monkeypatch)
+    with fleet(tmp_path, starts=False) as (here, there):
+        here.start()
+        here.reserve("docs")
+        wait_for(lambda: here.result("status")["leads"], here)
+        here.clone.git("remote", "set-url", "origin", str(tmp_path / "nowhere.git"))
+        won = here.reserve("src")
+        there.start()
+
+        wait_for(lambda: archived_by(there, won["token"]), there)
+        assert "OFFLINE" in here.result("status")["archive_failure"]
+        assert there.result("status")["archive_failure"] is None
+
+
+def test_forged_rows_on_the_branch_change_no_verdict_and_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A person who may push has published a row that the engine does not have."""
+    archives_often(monkeypatch)
+    with fleet(tmp_path, starts=False) as (here, there):
+        there.start()
+        there.result("archive")
+        there.stop()
+        forge(there.clone.path)
+        here.start()
+        won = here.reserve("src")
+        wait_for(lambda: "ANOTHER_ENGINE" in (here.result("status")["archive_failure"] or ""), here)
+
+        assert won["state"] == "admitted"
+        assert here.result("status")["state"] == "connected"
+
+
+def forge(folder: Path) -> None:
+    """Publish a row of a writer of our own, as the engine might have it."""
+    with syncing(folder) as sync:
+        tip = sync.pin.tip
+        assert tip
+        lines = b"".join(raw + b"\n" for raw in Journal(sync.store.path, sync.store.writer).lines_from(1))
+        place, writer = tip.place + 1, sync.store.writer
+        digest = next_digest(tip.digest, place, writer, 1, lines)
+        row_archive.archive(sync, [Row(place, writer, 1, lines, digest)])
+
+
 # -- signs of life
+
+
+def test_a_place_that_another_machine_claims_to_have_read_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(housekeeping, "BEAT", 0.02)
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        won = here.reserve("src")
+        engine.beats["mmmmmmmmmmmm"] = time.monotonic(), Beat("mallory", "mmmmmmmmmmmm", 1 << 62)
+        wait_for(lambda: "mallory" in [one["name"] for one in here.result("status")["machines"]], here)
+        status = here.result("status")
+
+        assert won["token"] <= status["engine_place"] < 1000
+        assert status["lag"] < 1000
+        assert max(one["place"] for one in status["machines"]) <= status["engine_place"]
 
 
 def test_agents_of_other_machines_are_heard_by_the_engines_clock(tmp_path: Path):
