@@ -9,8 +9,9 @@ import re
 from bb.kernel import json_text
 from bb.kernel.errors import Usage
 from bb.kernel.escaping import harmless
-from bb.ledger.carrier.door import AnotherEngine, Head, Log, LogInUse, first_digest
+from bb.ledger.carrier.door import AnotherEngine, Denied, Head, Log, LogInUse, first_digest
 from bb.ledger.carrier.postgres_session import (
+    MAY_NOT,
     UNPREPARED,
     VERSION,
     Answer,
@@ -40,6 +41,10 @@ CONNECTIONS = 40  # of one machine, each of whose clones has one
 ROLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 RESERVED = ("public", "none", "user", "current_user", "current_role", "session_user")
 
+OWNERS_ONLY = (
+    "name the owner of the schema `bb` as the engine, such as service=bb-owner; to enroll a machine, it also needs "
+    "CREATEROLE: `alter role OWNER createrole`"
+)
 FOUND = "select bb.version()"
 ONE_AT_A_TIME = "select pg_advisory_xact_lock(0, 25186);\n"  # two who make the schema at once
 MAKE = """
@@ -272,4 +277,6 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except ServerError as error:
+        if error.state == MAY_NOT:
+            raise Denied(f"the engine refused this role: {error}", hint=OWNERS_ONLY) from error
         raise refused(error) from error

@@ -53,7 +53,9 @@ LARGEST_INTEGER = 8  # bytes
 LOST = ("08", "57")  # classes of errors after which the connection, or the server, is gone
 UNPREPARED = ("3F000", "42883", "42P01")  # no such schema, function or table
 MAY_NOT = "42501"
-LOGIN_REFUSED = ("authentication failed", "pg_hba.conf", "is not permitted to log in", "permission denied for database")
+NEEDS_PASSWORD = ("authentication failed", "no password supplied")
+LOGIN_REFUSED = (*NEEDS_PASSWORD, "pg_hba.conf", "is not permitted to log in", "permission denied for database")
+NO_SERVICE = "definition of service"
 
 HEALTH = "select (extract(epoch from clock_timestamp()) * 1000)::bigint"
 STANDBYS = "select application_name, state, sync_state from pg_stat_replication"
@@ -313,10 +315,20 @@ def _connected(address: str) -> psycopg.Connection[Any]:
         is_late.set()
     if not failed:
         raise EngineUnreachable("the engine did not answer in time")
-    why = str(failed[0])
+    raise _not_connected(str(failed[0])) from failed[0]
+
+
+def _not_connected(why: str) -> Exception:
+    """The refusal for libpq's message WHY there is no connection."""
+    if any(words in why for words in NEEDS_PASSWORD):
+        hint = "the password belongs into ~/.pgpass with mode 0600; the person who runs the engine sets it"
+        return Denied(f"the engine does not let this machine in: {_shown(why)}", hint=hint)
     if any(words in why for words in LOGIN_REFUSED):
-        raise Denied(f"the engine does not let this machine in: {_shown(why)}") from failed[0]
-    raise EngineUnreachable(f"the engine cannot be reached: {_shown(why)}") from failed[0]
+        return Denied(f"the engine does not let this machine in: {_shown(why)}")
+    if NO_SERVICE in why:
+        hint = "write a section with that name into ~/.pg_service.conf: host=…, dbname=…, user=…"
+        return EngineUnreachable(f"the engine cannot be reached: {_shown(why)}", hint=hint)
+    return EngineUnreachable(f"the engine cannot be reached: {_shown(why)}")
 
 
 def _wait(fd: int, events: int, seconds: float) -> int:

@@ -306,6 +306,7 @@ def test_anything_else_is_no_address(text: str) -> None:
 def test_tls_is_demanded_of_servers_elsewhere() -> None:
     assert not NatsAddress.parse("nats://127.0.0.1,localhost:4223,[::1]").needs_tls
     assert NatsAddress.parse("nats://127.0.0.1,db.example.org").needs_tls
+    assert NatsAddress.parse("nats://127.example.org").needs_tls
     assert NatsAddress.parse("tls://127.0.0.1").needs_tls
     assert not NatsAddress.parse("nats://db.example.org?tls=no").needs_tls
 

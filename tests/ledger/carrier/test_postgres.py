@@ -338,6 +338,37 @@ def test_a_keeper_need_not_be_a_superuser(engine: PostgresEngine) -> None:
         assert keeper.health()["role"] == "keeper"
 
 
+def test_what_a_role_may_not_do_names_the_role_that_may(owned: tuple[engines.Postgres, str]) -> None:
+    server, database = owned
+    with contextlib.closing(PostgresKeeper(server.conninfo(database, "ownerkeeper"))) as keeper:
+        keeper.begin(REPO, INCARNATION, FIRST, {})
+        keeper.run(keeper.enroll("plain"))
+        server.sql("alter role ownerkeeper nocreaterole")
+        with pytest.raises(door.Denied.error) as refusal:
+            keeper.run(keeper.enroll("another"))
+        assert "CREATEROLE" in (refusal.value.hint or "")
+    with contextlib.closing(PostgresKeeper(server.conninfo(database, "plain"))) as machine:
+        with pytest.raises(door.Denied.error) as refusal:
+            machine.end(REPO, INCARNATION)
+        assert "bb-owner" in (refusal.value.hint or "")
+
+
+def test_a_missing_password_and_a_missing_service_are_told_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    hba = "local all postgres trust\nlocal all all scram-sha-256\n"
+    with engines.postgres(hba=hba) as server:
+        server.sql("create role guest login password 'x'")
+        for environment in ({}, {"PGPASSWORD": "s3cret"}):
+            for name, value in environment.items():
+                monkeypatch.setenv(name, value)
+            with pytest.raises(door.Denied.error) as denied:
+                PostgresCarrier(server.conninfo(user="guest"), REPO, INCARNATION).head()
+            assert ".pgpass" in (denied.value.hint or "")
+            assert "s3cret" not in f"{denied.value.message}{denied.value.hint}"
+    with pytest.raises(door.EngineUnreachable.error) as unknown:
+        PostgresCarrier("service=nowhere", REPO, INCARNATION).head()
+    assert "pg_service.conf" in (unknown.value.hint or "")
+
+
 def role_exists(engine: PostgresEngine, name: str) -> bool:
     return engine.server.sql(f"select count(*) from pg_roles where rolname = '{name}'") == "1"
 
