@@ -17,7 +17,7 @@ from bb.kernel.errors import Refusal
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable, Row, next_digest
 from bb.ledger.carrier.door import Machine as Beat
 from bb.ledger.files import disk
-from bb.ledger.fleet import archiving, housekeeping
+from bb.ledger.fleet import archiving, housekeeping, row_reader
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins
@@ -27,7 +27,7 @@ from bb.ledger.travel import row_archive
 from tests.coordination.soon_forgotten import forgetting_soon
 from tests.engine_log import syncing
 from tests.ledger.fleet.fleet_support import FIRST, NOW, SECOND, Machine, Waiting, become_equal, fleet, switch, wait_for
-from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
+from tests.ledger.fleet.memory_carrier import MemoryEngine, MemoryLog, nothing
 from tests.stories.travel.test_signed import listed, review
 from tests.stories.travel.travel_support import clone
 
@@ -575,6 +575,25 @@ def forge(folder: Path) -> None:
         place, writer = tip.place + 1, sync.store.writer
         digest = next_digest(tip.digest, place, writer, 1, lines)
         row_archive.archive(sync, [Row(place, writer, 1, lines, digest)])
+
+
+def test_an_engine_that_withholds_rows_keeps_no_processor_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A hostile engine acknowledges lines, and gives none of them. Rows come at last, when it gives them again."""
+    monkeypatch.setattr(row_reader, "PACE", 3600.0)
+    with fleet(tmp_path) as (here, _):
+        here.result("fresh")
+        with monkeypatch.context() as withheld:
+            withheld.setattr(MemoryLog, "read", lambda *_: [])
+            event = here.reserved("src")
+            waiting = here.begin_to_ask("settle", events=[event])
+            wait_for(lambda: here.result("status")["unsent"] == 0 or here.result("status")["appends"] > 0, here)
+            before = here.result("status")["reads"]
+            for _ in range(20):
+                here.result("status")
+            assert here.result("status")["reads"] - before < 10
+        monkeypatch.setattr(row_reader, "PACE", 0.0)
+
+        assert waiting.get()["result"]["events"][event]["state"] == "admitted"
 
 
 # -- signs of life
