@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 
 from bb.kernel.errors import BbError
-from bb.ledger.carrier.door import BEAT
+from bb.ledger.carrier.door import BEAT, FleetEnded
 from bb.ledger.fleet import aside, machines
 from bb.ledger.fleet.archiving import Archiving
 from bb.ledger.fleet.aside import Aside
@@ -76,12 +76,19 @@ class Housekeeping:
         ours = machines.own(state.path, state.store.writer or "", state.must_fold().place, self._now())
         connection.call(lambda: connection.engine.beat(ours))
         connection.compare_again()
+        self._leave_closed_log()
         self.machines = connection.call(connection.engine.alive)
         news = self._others.news(self.machines, state.own_writers(), time.monotonic() * 1000)
         if news and self._heard:
             self._heard(news)
         with suppress(BbError):  # without new rows, too, it can be seen how old the results are
             state.note(heard_at=connection.heard_at)
+
+    def _leave_closed_log(self) -> None:
+        """Refuse a log that is closed and read to its end. Then the charter is looked for, though nobody sends lines."""
+        head = self._connection.head
+        if head and head.is_closed and head.place <= self._state.must_fold().place:
+            raise FleetEnded()
 
     def _archive(self, now: float) -> None:
         self.archiving.tend(self._connection.engine, self._outbox, self._connection.call, now)

@@ -22,6 +22,7 @@ from bb.ledger.records.store import Store
 from bb.ledger.travel import switching
 from bb.ledger.travel.remote import Moved
 from bb.ledger.travel.sync import Sync
+from bb.ledger.travel.sync_lock import SyncLock
 from tests.ledger.fleet.memory_carrier import MemoryEngine
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub
 from tests.support import NOON
@@ -168,7 +169,7 @@ def switch(clone: Clone, engine: Any, incarnation: str = FIRST, first: int | Non
     """Let the engine order the ledger from now on."""
     store = Store(place.find(str(clone.path), {}))
     try:
-        with store.git:
+        with SyncLock(store.path, 60), store.git:  # a relay may look at the same branch
             store.git.start()
             while True:
                 sync = Sync(store, "origin", NOW, 60)

@@ -318,8 +318,7 @@ def test_a_new_incarnation_begins_from_the_archive_and_gets_the_lines_that_it_la
         there.result("fresh")
         engine.logs = {}
         switch(here.clone, engine, SECOND, first=1_000_000)
-        wait_for(lambda: here.result("status")["incarnation"] == SECOND)
-        wait_for(lambda: there.result("status")["incarnation"] == SECOND)
+        wait_for(lambda: is_connected_to(here, SECOND) and is_connected_to(there, SECOND), here)
         here.result("flush")
         again = there.reserve("docs", order=SECOND)
 
@@ -330,6 +329,27 @@ def test_a_new_incarnation_begins_from_the_archive_and_gets_the_lines_that_it_la
         # It depends on whether the former grant was archived in time. Both machines agree.
         assert (former, inside) in (("admitted", "refused"), ("void", "admitted"))
         become_equal(here, there)
+
+
+def test_a_machine_on_which_nobody_does_anything_follows_to_the_next_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(housekeeping, "BEAT", 0.02)
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        for machine in (here, there):
+            machine.result("flush")
+            machine.result("fresh")
+        for log in engine.logs.values():
+            log.is_closed = True
+        switch(here.clone, engine, SECOND, first=1_000_000)
+
+        wait_for(lambda: is_connected_to(there, SECOND), there)
+
+
+def is_connected_to(machine: Machine, incarnation: str) -> bool:
+    status = machine.result("status")
+    return (status["state"], status["incarnation"]) == ("connected", incarnation)
 
 
 # -- hostile rows
