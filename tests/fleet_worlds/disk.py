@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bb.coordination.agents.hearing import Hearing
 from bb.coordination.holdings.admission import Admitted, seen_by_holders
 from bb.kernel import clock, ids
 from bb.kernel.event import Event
@@ -25,7 +26,8 @@ def copied(known: Admitted) -> Admitted:
 class Disk:
     """The journal of a WRITER, and what its relay has saved in one transaction: the results up to a PLACE with a
     DIGEST, in the log of an INCARNATION, and the LINKS of all writers. PLACED is the number of our last line with a
-    place. SEEN has the place at which each holder was last seen. HEARD has the last beats of other machines, with their age and the time of this machine's clock."""
+    place. SEEN has the place at which each holder was last seen. HEARD has the last
+    beats of other machines, with their age and the time of this machine's clock; HEARING, since when they are heard."""
 
     writer: str
     link: lines.Link = lines.START
@@ -38,6 +40,7 @@ class Disk:
     placed: int = 0
     links: dict[str, lines.Link] = field(default_factory=dict)
     heard: dict[str, tuple[Mapping[str, int], float, float]] = field(default_factory=dict)
+    hearing: Hearing = Hearing()  # noqa: RUF009  (it never changes)
 
     def save(self, changed: Delta) -> None:
         """Save what rows have changed."""

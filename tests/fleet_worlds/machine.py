@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bb.coordination.agents.hearing import Hearing
 from bb.coordination.holdings.admission import Admitted, Grant
 from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.kernel import ids
@@ -19,6 +20,7 @@ from bb.kernel.digest import digest
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import Row
+from bb.ledger.fleet.freshness import Freshness
 from bb.ledger.fleet.outbox import Ask, Batch, Outbox
 from bb.ledger.fleet.row_fold import Base, FoldedRow, RowFold
 from bb.ledger.fleet.verdicts import Verdicts
@@ -33,6 +35,7 @@ from tests.fleet_worlds.world import MINUTE, SECOND, TIME_OVER, Process, Signal,
 ADMITTED, REFUSED, VOID, SENT = "admitted", "refused", "void", "sent"
 PENDING, RELAY_GONE = "GRANT_PENDING", "RELAY_GONE"
 STALE = 15 * MINUTE
+NEVER = float("-inf")
 POLL = 2 * SECOND
 GAP = door.BEAT_IS_VALID / door.BEAT  # beats that may be missed
 DISTRUST = tuple(one.error for one in (door.AnotherEngine, door.EngineRewound, door.FleetEnded, door.Forked))
@@ -80,8 +83,7 @@ class Machine:
     _is_woken: bool = False
     _processes: list[Process] = field(default_factory=list)
     _last_fetch: float = 0.0
-    _heard_at: float = float("-inf")  # by this clock
-    _hears_since: float = 0.0
+    freshness: Freshness = field(default_factory=Freshness)
 
     @property
     def now(self) -> float:
@@ -112,7 +114,7 @@ class Machine:
     def start_relay(self) -> None:
         self._hang_up()
         self._news, self._is_woken, self._last_fetch = Signal(), False, self.world.now
-        self._heard_at, self._hears_since = float("-inf"), self.now
+        self.freshness = Freshness()
         self._read_saved()
         steps = (self._relay, self._beats, self._archives, self._deadlines)
         self._processes = [self.world.start(each()) for each in steps]
@@ -175,10 +177,13 @@ class Machine:
 
     def silence(self, agent: str) -> float:
         """For how long an agent has given no sign of life, in milliseconds, as far as this machine knows."""
+        if agent in self.agents:
+            return float(self.agents[agent].silence)
         heard = [one for one in self.disk.heard.values() if agent in one[0]]
-        signs = [agents[agent] * SECOND + age + self.now - at for agents, age, at in heard]
-        signs += [self.agents[agent].silence] if agent in self.agents else [self.now - self._hears_since]
-        return min(signs) if self.rules.waits_after_gap or not heard else signs[0]
+        last = max((at - age - agents[agent] * SECOND for agents, age, at in heard), default=NEVER)
+        if self.rules.waits_after_gap:
+            last = self.disk.hearing.seen_at(last, self.now)  # type: ignore[arg-type, assignment]
+        return self.now - last
 
     def settle(self, event: str, patience: float) -> Steps:
         """What became of our reservation EVENT: a state or the code of a refusal, and the token."""
@@ -212,13 +217,7 @@ class Machine:
 
     def fresh(self) -> Steps:
         """Read up to the engine's last row of now, and hear who is alive. Whether that was possible."""
-        if self.session is None:
-            return False
-        try:
-            self._heard((yield from self._call(lambda engine: engine.alive())))
-        except BbError:
-            return False
-        told = yield from self._ask({"ask": "fresh", "patience": 5.0})
+        told = yield from self._ask({"ask": "fresh", "patience": 5.0, "signs": True})
         return told is not TIME_OVER and told["ok"]
 
     def wake(self) -> None:
@@ -262,13 +261,18 @@ class Machine:
             log = engine.log(incarnation)
             return engine.boots, log, log.read(place - 1, 1) if place >= log.first else []
 
+        asked_at = self.world.now
         boots, log, rows = yield from self.line.call(look, None)
+        last = log.place
         if self.rules.compares:
             if log.place < max(place, self.outbox.acknowledged_place) or self.outbox.forgotten:
                 raise door.EngineRewound()
             if rows and rows[0].digest != digest:
                 raise door.AnotherEngine()
-        self.session, self.outbox.stop, self.outbox.is_connected = (engine, boots), None, True
+        self.session = engine, boots
+        yield from self._hear()
+        self.freshness.ended_at(last, asked_at / SECOND, int(asked_at))
+        self.outbox.stop, self.outbox.is_connected = None, True
         engine.listeners[self.name] = self.told_of_rows
         self.model.trust(self.name, log, place)
 
@@ -288,9 +292,13 @@ class Machine:
             if rows := (yield from self._read()):
                 yield from self._take(rows)
             else:
+                self.freshness.ended_at(self.disk.place, asked_at, int(asked_at * SECOND))
+                self._is_current()
                 outbox.has_read_everything(asked_at)
+                if outbox.waits_for_signs:
+                    yield from self._hear()
                 self._answer()
-                if outbox.batch() is None:
+                if outbox.batch() is None and not outbox.waits_for_signs:
                     yield Wait(news, self.world.about(15 * POLL))
             if self.world.now - self._last_fetch >= self.rules.fetch_in_peace and self._fetch():
                 raise door.EngineUnreachable()  # connect to the new log
@@ -302,6 +310,7 @@ class Machine:
     def _send(self, batch: Batch) -> Steps:
         lines, incarnation = self.disk.own[batch.first - 1 : batch.last], self.disk.incarnation
         self.outbox.sends(batch)
+        asked_at = self.world.now
         try:
             place = yield from self._call(
                 lambda engine: engine.append(incarnation, batch.writer, batch.first, lines), is_append=True
@@ -311,6 +320,12 @@ class Machine:
             return
         self.model.acknowledge(batch.writer, batch.first, lines)
         self.outbox.was_acknowledged(batch, place)
+        self.freshness.ended_at(place, asked_at / SECOND, int(asked_at))
+
+    def _is_current(self) -> None:
+        """The results were everything that the engine had, some moment ago."""
+        self.freshness.has_read(self.disk.place)
+        self.outbox.current_as_of = self.freshness.moment
 
     def _take(self, rows: list[Row]) -> Steps:
         """Fold rows, save the results, and answer those who wait for them."""
@@ -338,6 +353,7 @@ class Machine:
         disk.save(fold.changed)
         fold.saved(disk.saved, Admitted())
         self.outbox.has_folded(disk.place, placed)
+        self._is_current()
         self.outbox.imported = disk.place
         if self.outbox.forgotten and self.rules.compares:
             raise door.EngineRewound()
@@ -388,6 +404,7 @@ class Machine:
         assert self.archive.charter is not None
         disk, begun = self.disk, self.archive.begun
         disk.incarnation, first = self.archive.charter
+        disk.hearing = Hearing(gap=int(GAP * self.rules.beat))
         disk.saved, disk.seen = copied(begun.known), {}
         disk.place, disk.digest = first - 1, door.first_digest(REPO, disk.incarnation)
         disk.placed, disk.links = begun.heads.get(disk.writer, 0), dict(begun.links)
@@ -435,29 +452,25 @@ class Machine:
             yield self.rules.beat
             if self.session is not None:
                 try:
-                    yield from self._beat()
+                    yield from self._hear()
                 except BbError:
                     continue
 
-    def _beat(self) -> Steps:
+    def _hear(self) -> Steps:
+        """Say who is alive here, and note who is elsewhere. Asks that wait for that have it then."""
         agents = {name: int(agent.silence / SECOND) for name, agent in self.agents.items()}
         said = door.Machine(self.name, self.disk.writer, self.disk.place, agents)
-
-        sent = self.world.now
+        sent, asked_at = self.world.now, self.now
 
         def beat(engine: Engine) -> Any:
             engine.beat(said)
             for agent, silence in agents.items():
                 self.model.sign_of_life(engine.name, agent, sent - silence * SECOND)
-            return engine.alive()
+            return engine.alive(), engine.now
 
-        self._heard((yield from self._call(beat)))
-
-    def _heard(self, alive: list[door.Machine]) -> None:
-        """Note who is alive. After a gap in hearing (or a jump of this clock) nobody is known to have been silent."""
-        if not 0 <= self.now - self._heard_at <= GAP * self.rules.beat:
-            self._hears_since = self.now
-        self._heard_at = self.now
+        alive, engines_time = yield from self._call(beat)
         for one in alive:
             if one.name != self.name:
                 self.disk.heard[one.name] = one.agents, one.age * SECOND, self.now
+        self.disk.hearing = self.disk.hearing.again(int(asked_at), int(engines_time))
+        self.outbox.has_heard_signs()

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
+ABOUT_NAMES = (Registered, Retired, NameSettled)
+
+
 class Grant(Record):
     """A global reservation that was admitted."""
 
@@ -64,7 +67,8 @@ class Grant(Record):
     def parsed_scope(self) -> scopes.Scope | None:
         """Its scope; None if this version cannot read it."""
         scope = scopes.stored(self.scope)
-        return scope and scope.replace(is_file=self.is_file and scope.is_literal)  # a pattern cannot be a file
+        is_file = scope is not None and self.is_file and scope.is_literal  # a pattern cannot be a file
+        return scope.replace(is_file=True) if scope and is_file else scope
 
 
 class Admitted(Record):
@@ -230,7 +234,7 @@ def about_names(
     facts: Sequence[tuple[str, HoldingFact | AgentFact]],
 ) -> list[tuple[str, Registered | Retired | NameSettled]]:
     """Those of FACTS that change who has a name, in the order in which they count."""
-    found = [(event, fact) for event, fact in facts if isinstance(fact, Registered | Retired | NameSettled)]
+    found = [(event, fact) for event, fact in facts if isinstance(fact, ABOUT_NAMES)]
     return sorted(found, key=lambda one: ids.split_event_id(one[0])) if len(found) > 1 else found
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bb.coordination.holdings.admission import Grant
     from bb.coordination.holdings.scopes import Scope
 
+SLASH = "/"
 UNREADABLE = ""  # the lead of a scope that this version cannot read; such a grant meets everything
 
 
@@ -29,6 +30,7 @@ class OpenGrants:
         self._at: dict[str, dict[str, None]] = {}
         self._seen: dict[str, int] = {}  # of the holders
         self._leads: list[str] = []  # sorted
+        self._cut_leads = 0  # leads that end within a name, as that of `src/te*` does
         for name, grant in grants.items():
             if grant.ended is None:
                 self.add(name, grant, grant.parsed_scope())
@@ -63,6 +65,7 @@ class OpenGrants:
         if lead not in self._at:
             self._at[lead] = {}
             insort(self._leads, lead)
+            self._cut_leads += not lead.endswith(SLASH)
         self._at[lead][name] = None
 
     def end(self, name: str) -> None:
@@ -72,6 +75,7 @@ class OpenGrants:
             del self._seen[grant.agent]
         if _remove(self._at, lead, name):
             del self._leads[bisect_left(self._leads, lead)]
+            self._cut_leads -= not lead.endswith(SLASH)
 
     def in_way(self, wanted: Grant, scope: Scope) -> list[str]:
         """The grants of other agents that share a path with WANTED, whose SCOPE is given, in the order of their
@@ -89,11 +93,17 @@ class OpenGrants:
 
     def _near(self, lead: str) -> Iterator[str]:
         """The grants whose lead begins with LEAD, or the other way round."""
-        at = self._at
-        for end in range(len(lead)):  # the first one is UNREADABLE
-            if names := at.get(lead[:end]):
-                yield from names
-        leads = self._leads
+        at, leads = self._at, self._leads
+        if self._cut_leads:
+            for end in range(len(lead)):  # the first one is UNREADABLE
+                if names := at.get(lead[:end]):
+                    yield from names
+        else:
+            end = lead.find(SLASH) + 1
+            while 0 < end < len(lead):
+                if names := at.get(lead[:end]):
+                    yield from names
+                end = lead.find(SLASH, end) + 1
         for place in range(bisect_left(leads, lead), len(leads)):
             if not leads[place].startswith(lead):
                 break

@@ -48,6 +48,7 @@ UNREADABLE = "unreadable"  # its scope is not canonical
 REPEATED = "repeated"  # it has had a place before
 FORGOTTEN = "forgotten"  # or it was admitted and has ended: its place is so old that nobody knows any more
 LONGEST_PLACE = 15  # digits
+ENDS = (Released, Expired)
 
 
 class Refusal(Record):
@@ -146,7 +147,7 @@ class OrderedAdmission:
             return Changes(seen=seen, floor=floor) if seen or floor else NOTHING
         grants: dict[str, Grant] = {}
         names = self._register(facts)
-        ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, Released | Expired)}
+        ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, ENDS)}
         for name, who in ends:
             grant = self._open.get(name)
             if grant and who in (grant.agent, ids.PERSON):

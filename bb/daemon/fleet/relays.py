@@ -137,12 +137,11 @@ class Relays:
             self._log.error(f"the list of clones cannot be written: {refusal.message}")
 
     def _heard(self, place: Place, ages: Mapping[str, int]) -> None:
-        """Agents on other machines gave signs of life. Called in the thread of the relay."""
+        """Agents on other machines gave signs of life. Called in the thread of the relay, which must know if they could
+        not be recorded."""
         desk = Desk(place.work_tree or place.common, self._desk.env)
         try:
             desk.switch_to(desk.cwd, place)
             signs_of_life.record_remote_signs_of_life(desk, ages)
-        except BbError as refusal:
-            self._log.debug(f"signs of life of other machines: {refusal.message}")
         finally:
             desk.close()

@@ -21,6 +21,7 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
 # Seconds of polling before the loop sleeps. With a single processor, polling would keep the client from running.
 EAGER = 0.00015 if (os.cpu_count() or 1) > 1 else 0.0
+LAZY = 16  # busy turns without polling after it was in vain
 
 
 class Timer:
@@ -51,6 +52,7 @@ class Loop:
         self._is_closed = False
         self._is_over = False
         self._was_busy = False
+        self._lazy_turns = 0  # busy turns until the loop polls again
         # Receives exceptions of callbacks. Without it, an exception ends the loop.
         self.on_error: Callable[[Exception], None] | None = None
         self.at_end_of_turn: list[Callable[[], None]] = []
@@ -91,6 +93,8 @@ class Loop:
             if self._is_closed:
                 return
             self._from_outside.append(do)
+            if len(self._from_outside) > 1:
+                return  # the loop is being woken already
             try:
                 os.write(self._ring, b"!")
             except BlockingIOError:
@@ -124,12 +128,20 @@ class Loop:
 
     def _ready(self) -> list[tuple[selectors.SelectorKey, int]]:
         """The events that are ready. A client that sends one request after the other is soon ready again, and waking up
-        takes longer than that, so the loop polls for a moment before it sleeps."""
-        until = time.monotonic() + EAGER if self._was_busy else 0.0
-        while not (ready := self._selector.select(0)) and time.monotonic() < until:
-            continue
+        takes longer than that, so the loop polls for a moment before it sleeps. If that was in vain, it does not poll
+        for some turns: with many clients that wait long for their answers, polling took more time than the work."""
+        ready = self._selector.select(0)
+        if not ready and self._was_busy:
+            ready = self._polled() if self._lazy_turns == 0 else []
+            self._lazy_turns = 0 if ready else (self._lazy_turns or LAZY) - 1
         ready = ready or self._selector.select(self._patience())
         self._was_busy = bool(ready)
+        return ready
+
+    def _polled(self) -> list[tuple[selectors.SelectorKey, int]]:
+        until = time.monotonic() + EAGER
+        while not (ready := self._selector.select(0)) and time.monotonic() < until:
+            continue
         return ready
 
     def attempt(self, do: Callable[[], object]) -> bool:

@@ -8,10 +8,10 @@ keeps two right, and nobody can stop the archive by holding the lock.
 from __future__ import annotations
 
 import os
-import time
 from functools import partial
 
 from bb.ledger.fleet import aside
+from bb.ledger.fleet.moments import moment
 from bb.ledger.published import pins
 
 TYPE_CHECKING = False
@@ -50,7 +50,7 @@ class Archiving:
         self._must_yield = False
         self._long = LONG + os.getpid() % SPREAD
         self._waiting = 0  # rows up to this place were not archived
-        self._waiting_since = self._long_looked_at = time.monotonic()
+        self._waiting_since = self._long_looked_at = moment()
         self._is_abandoned = False  # nobody archives
 
     def archived(self) -> int:
@@ -114,5 +114,5 @@ class Archiving:
         """The last job has failed: others may lead for a while."""
         self.failure = aside.text_of(failure)
         self._must_yield, self.leads = self.leads, False
-        self._not_before = time.monotonic() + self._pause
+        self._not_before = moment() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

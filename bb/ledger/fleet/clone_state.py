@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 
+from bb.coordination.agents.hearing import Hearing
 from bb.coordination.holdings import holdings
 from bb.kernel import ids
 from bb.kernel.errors import Busy
@@ -264,13 +265,14 @@ class CloneState:
         self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
         self.imported = max(self.imported, upto)
 
-    def save(self, heard_at: int) -> None:
-        """Save the results. If the file was removed, it is made anew, from the state in memory."""
+    def save(self, current_at: int) -> None:
+        """Save the results, which were last known to be current at CURRENT_AT. If the file was removed, it is made
+        anew, from the state in memory."""
         fold = self.must_fold()
         try:
             if self._file.is_in_place():
                 floor = max(fold.changed.floor, fold.changed_counted.floor)
-                self._file.save(fold, self.imported, heard_at)
+                self._file.save(fold, self.imported, current_at)
                 if floor:
                     self._forget_places(floor)
                 return
@@ -286,10 +288,17 @@ class CloneState:
             live = {name for name, _ in index.entries_by_term(holdings.NAME, "live")}
             self._file.forget_places(floor, live)
 
-    def note(self, *, heard_at: int) -> None:
-        """Save when the engine last answered."""
+    def note(self, **about: int) -> None:
+        """Save only these numbers."""
         if self._file.is_in_place():
-            self._file.note(heard_at=heard_at)
+            self._file.note(**about)
+
+    def noted(self) -> tuple[Hearing, int]:
+        """When an earlier process heard the machines that use this log, and when its results were last current."""
+        found = fleet_results.read(self.path)
+        if found is None or self.terms is None or found.incarnation != self.terms.incarnation:
+            return Hearing(), 0
+        return found.hearing, found.current_at
 
     def verdict(self, event: str) -> dict[str, Any]:
         """What became of an event of ours whose line is placed."""

@@ -11,6 +11,8 @@ from contextlib import suppress
 
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import AnotherEngine, EngineNotDurable, EngineRewound
+from bb.ledger.fleet.freshness import Freshness
+from bb.ledger.fleet.moments import moment, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,16 +39,16 @@ class Connection:
         self.skew: int | None = None  # milliseconds that the engine's clock is ahead of this machine's
         self.connected_at = 0  # this machine's time in milliseconds
         self.heard_at = 0
+        self.freshness = Freshness()
         self.connects = 0
         self.tried_at = self.asked_health_at = NEVER
 
     def open(self) -> Head:
         """Connect, and compare the engine's log with what this clone has read of it. Returns its head."""
-        self.tried_at = time.monotonic()
+        self.tried_at = moment()
         if self.carrier is None:
             self.carrier = self._open_carrier()
-        head = self.call(self.carrier.head)
-        self.compare(head)
+        head = self.compare()
         self._compare_row(head)
         self.ask_health()
         self.head, self.skew = head, head.now - time.time_ns() // 1_000_000
@@ -68,7 +70,7 @@ class Connection:
 
     def call(self, question: Callable[[], T]) -> T:
         """Ask the engine. The answering thread sees since when it has not answered."""
-        self._outbox.silent_since = time.monotonic()
+        self._outbox.silent_since = moment()
         try:
             found = question()
         finally:
@@ -78,13 +80,15 @@ class Connection:
 
     # -- whether it is the right log
 
-    def compare_again(self) -> None:
-        """Compare the head that the engine has now."""
-        self.head = self.call(self.engine.head)
-        self.compare(self.head)
+    def compare(self) -> Head:
+        """The head that the engine has now. Refuses an engine with another log, or with less than it has told of."""
+        asked_at = moment()
+        head = self.head = self.call(self.engine.head)
+        self._refuse_wrong(head)
+        self.freshness.ended_at(head.place, asked_at, time_of(asked_at))
+        return head
 
-    def compare(self, head: Head) -> None:
-        """Refuse an engine with another log, or with less than it has told of."""
+    def _refuse_wrong(self, head: Head) -> None:
         terms, fold = self._state.terms, self._state.must_fold()
         if terms is None or head.incarnation != terms.incarnation:
             name = terms.incarnation if terms else "none"
@@ -116,7 +120,7 @@ class Connection:
 
     def ask_health(self) -> None:
         """Refuse an engine that may lose what it acknowledges."""
-        self.asked_health_at = time.monotonic()
+        self.asked_health_at = moment()
         self.health = self.call(self.engine.health)
         if not self.health.get("durable", True):
             raise EngineNotDurable(str(self.health.get("why") or "") or None)

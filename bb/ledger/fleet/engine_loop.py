@@ -23,6 +23,7 @@ from bb.ledger.fleet.clone_state import CloneState, LawBehind, ResultsLost
 from bb.ledger.fleet.connection import Connection
 from bb.ledger.fleet.housekeeping import Anew, Housekeeping
 from bb.ledger.fleet.line_sender import LineSender
+from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.row_reader import RowReader
 from bb.ledger.published.fleet_terms import NoFleet
 
@@ -114,10 +115,13 @@ class EngineLoop:
             self._outbox.begin(placed, recorded, fold.place)
             self._outbox.imported = self.state.imported
             self._outbox.archived = self.housekeeping.archiving.archived()
+        self.housekeeping.begin()
         self._is_begun = True
 
     def _connect(self) -> None:
+        """Connect. Nobody is told so before it is known here who was alive meanwhile."""
         head = self.connection.open()
+        self.housekeeping.hear()
         kind, place = self.connection.engine.kind, self.state.must_fold().place
         self._log(f"connected to {kind}, at place {place} of {head.place}")
         with self._shared.lock:
@@ -133,19 +137,20 @@ class EngineLoop:
         self.sender.leave_broken()
         self.sender.send()
         self.reader.keep()
+        self.housekeeping.hear_if_due()
         self._shared.answer_due()
         self.housekeeping.tend()
         self._wait()
 
     def _wait(self) -> None:
         """Wait for rows, for somebody who asks, or for the next thing to do."""
-        now, reader = time.monotonic(), self.reader
+        now, reader = moment(), self.reader
         if self._shared.is_stopping:
             return
         due = [LOOK_AROUND, self.housekeeping.next_beat() - now]
         if self.state.waits:
             due.append(reader.next_write() - now)
-        if reader.must_read or self.sender.can_send:
+        if reader.must_read or self.sender.can_send or self._outbox.waits_for_signs:
             return
         if reader.may_be_rows:
             self._rest(max(min(*due, reader.next_read() - now), 0))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
+from bb.coordination.agents.hearing import Hearing
 from bb.kernel.errors import BbError
 from bb.ledger.carrier.door import BEAT, FleetEnded
 from bb.ledger.fleet import aside, machines
 from bb.ledger.fleet.archiving import Archiving
 from bb.ledger.fleet.aside import Aside
+from bb.ledger.fleet.freshness import Freshness
+from bb.ledger.fleet.moments import moment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bb.ledger.carrier.door import Machine
+    from bb.ledger.carrier.door import Head, Machine
     from bb.ledger.fleet.clone_state import CloneState
     from bb.ledger.fleet.connection import Connection
     from bb.ledger.fleet.shared import Shared
@@ -50,18 +52,22 @@ class Housekeeping:
         self.archiving = Archiving(state, self.git, place, now)
         self.machines: list[Machine] = []
         self._others = machines.Others()
+        self._hearing = Hearing()
+        self._log_of = ""  # the incarnation of the log whose machines are heard
         self._beaten_at = self._looked_at = self._compared_charter_at = NEVER
 
     def next_beat(self) -> float:
         """The time at which this machine must say again that it is alive."""
         return self._beaten_at + BEAT
 
+    @property
+    def hears_since(self) -> int:
+        """Since when the signs of life of other machines are heard, in milliseconds."""
+        return self._hearing.since
+
     def tend(self) -> None:
         """Do what is due."""
-        now = time.monotonic()
-        if now >= self.next_beat():
-            self._beaten_at = now
-            self._beat()
+        now = moment()
         if now - self._connection.asked_health_at >= HEALTH:
             self._connection.ask_health()
         if now - self._compared_charter_at >= CHARTER:
@@ -70,24 +76,63 @@ class Housekeeping:
                 raise Anew
         self._archive(now)
 
-    def _beat(self) -> None:
-        """Say that this machine is alive, and learn who else is."""
-        connection, state = self._connection, self._state
-        ours = machines.own(state.path, state.store.writer or "", state.must_fold().place, self._now())
-        connection.call(lambda: connection.engine.beat(ours))
-        connection.compare_again()
-        self._leave_closed_log()
-        self.machines = connection.call(connection.engine.alive)
-        news = self._others.news(self.machines, state.own_writers(), time.monotonic() * 1000)
-        if news and self._heard:
-            self._heard(news)
-        with suppress(BbError):  # without new rows, too, it can be seen how old the results are
-            state.note(heard_at=connection.heard_at)
+    # -- signs of life
 
-    def _leave_closed_log(self) -> None:
+    def begin(self) -> None:
+        """Begin to hear the machines that use the log of the charter. Others than before may use it."""
+        terms = self._state.terms
+        if terms is not None and terms.incarnation != self._log_of:
+            self._log_of = terms.incarnation
+            self._hearing, current_at = self._state.noted()
+            self._connection.freshness = Freshness(current_at)
+
+    def hear_if_due(self) -> None:
+        """Beat, and hear who is alive, if it is time, or if somebody waits for it."""
+        if self._outbox.waits_for_signs:
+            self.hear()
+        elif moment() >= self.next_beat():
+            self.hear(everything=False)
+
+    def hear(self, *, everything: bool = True) -> None:
+        """Say that this machine is alive, and record who else is: EVERYTHING that the engine knows, or what is new."""
+        self._beaten_at = moment()
+        connection, state, asked_at = self._connection, self._state, self._now()
+        ours = machines.own(state.path, state.store.writer or "", state.must_fold().place, asked_at)
+        connection.call(lambda: connection.engine.beat(ours))
+        head = connection.compare()
+        self._leave_closed_log(head)
+        self.machines = connection.call(connection.engine.alive)
+        if everything:
+            self._others.forget()
+        news = self._others.news(self.machines, state.own_writers(), moment() * 1000)
+        try:
+            if news and self._heard:
+                self._heard(news)
+        except BbError as refusal:
+            self._others.forget()
+            self._log(f"signs of life of other machines were not recorded: {refusal.message}")
+        else:
+            self._hearing = self._hearing.again(asked_at, head.now)
+            with self._shared.lock:
+                self._outbox.has_heard_signs()
+        self._note()
+
+    def _note(self) -> None:
+        """Save since when other machines are heard, and, without new rows, too, how old the results are."""
+        state, freshness, hearing = self._state, self._connection.freshness, self._hearing
+        about = {"hears_since": hearing.since, "hears_last": hearing.last, "hears_engine": hearing.engine}
+        if not state.waits:
+            freshness.has_read(state.must_fold().place)
+            about["current_at"] = freshness.at
+            self._outbox.current_as_of = freshness.moment
+        with suppress(BbError):
+            state.note(**about)
+
+    # -- the rest
+
+    def _leave_closed_log(self, head: Head) -> None:
         """Refuse a log that is closed and read to its end. Then the charter is looked for, though nobody sends lines."""
-        head = self._connection.head
-        if head and head.is_closed and head.place <= self._state.must_fold().place:
+        if head.is_closed and head.place <= self._state.must_fold().place:
             raise FleetEnded()
 
     def _archive(self, now: float) -> None:
@@ -102,6 +147,6 @@ class Housekeeping:
 
     def look_for_charter(self) -> None:
         """Fetch the published ledger, if that was not done just now: it may have another charter."""
-        if time.monotonic() - self._looked_at >= LOOK_AGAIN and not self.git.is_busy:
-            self._looked_at = time.monotonic()
+        if moment() - self._looked_at >= LOOK_AGAIN and not self.git.is_busy:
+            self._looked_at = moment()
             self.git.start(lambda: aside.look(self._place, self._now))

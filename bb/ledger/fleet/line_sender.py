@@ -6,13 +6,12 @@ A writer whose lines the engine has in another form is left to others, and its l
 
 from __future__ import annotations
 
-import time
-
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.fleet import aside
 from bb.ledger.fleet.aside import Aside
 from bb.ledger.fleet.clone_state import FORKED
+from bb.ledger.fleet.moments import moment, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class LineSender:
         """Send lines that wait, in one append. Nothing is sent before the rows that the engine had are read."""
         if not self._reader.has_caught_up:
             return
-        if self._denied_at and time.monotonic() - self._denied_at >= DENIED_PAUSE:
+        if self._denied_at and moment() - self._denied_at >= DENIED_PAUSE:
             self._outbox.denied.clear()
         with self._shared.lock:
             batch = self._outbox.batch()
@@ -85,7 +84,7 @@ class LineSender:
     def _append(self, batch: Batch, lines: list[bytes]) -> None:
         with self._shared.lock:
             self._outbox.sends(batch)
-        connection = self._connection
+        connection, asked_at = self._connection, moment()
         try:
             place = connection.call(lambda: connection.engine.append(batch.writer, batch.first, lines))
         except door.Gap.error as gap:
@@ -99,6 +98,7 @@ class LineSender:
             self.appends += 1
             with self._shared.lock:
                 self._outbox.was_acknowledged(batch, place)
+            connection.freshness.ended_at(place, asked_at, time_of(asked_at))
             self._reader.read()  # our row, and those of others before it
 
     def _deny(self, writer: str, refusal: BbError) -> None:
@@ -108,7 +108,7 @@ class LineSender:
         with self._shared.lock:
             self._outbox.denied[writer] = refusal
             self._outbox.was_told = True
-        self._denied_at = time.monotonic()
+        self._denied_at = moment()
 
     def _follow(self, batch: Batch, expected: int) -> None:
         """The engine expects another line of a writer of ours than the first of BATCH."""
@@ -126,8 +126,8 @@ class LineSender:
             return batch
         must_sign = aside.must_sign(store)
         if not must_sign:
-            if time.monotonic() - self._signed_at >= SIGN_PAUSE and not self.signing.is_busy:
-                self._signed_at = time.monotonic()
+            if moment() - self._signed_at >= SIGN_PAUSE and not self.signing.is_busy:
+                self._signed_at = moment()
                 self.signing.start(lambda: aside.sign(self._place, self._now))
             return batch
         if (upto := aside.signed_upto(store, batch.writer)) >= batch.first:

@@ -40,6 +40,10 @@ class Others:
     def __init__(self) -> None:
         self._told: dict[str, float] = {}  # the moment of the last sign of life that was told, in milliseconds
 
+    def forget(self) -> None:
+        """Tell everything again."""
+        self._told.clear()
+
     def news(self, machines: Sequence[Machine], ours: Sequence[str], moment: float) -> Mapping[str, int]:
         """The agents of MACHINES that are not OURS and gave a new sign of life, with its age in milliseconds. MOMENT is
         the time of a clock that only rises, in milliseconds."""

@@ -8,7 +8,11 @@ A line of a writer of this store goes through these states, and each of them is 
     acknowledged  the engine said that it is on its disk
     placed        it is in a row that was read back and folded: what every other reader sees too
 
-Only placed lines are answered with a verdict. A line that may have been sent is never called unsent, also after a lost
+Only placed lines are answered with a verdict. That a reservation is admitted is told only while the results are known
+to be current: another agent may have taken it over in rows that are not read yet. What was not admitted never will be,
+so that is told at any time.
+
+A line that may have been sent is never called unsent, also after a lost
 answer, a lost connection or a restart: its ask ends with GRANT_PENDING. The same lines are sent again until they are
 placed, which is harmless, because the engine takes them once.
 """
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     Answer = dict[str, Any]
 
 PENDING = "GRANT_PENDING"  # the code of `ops/holdings/global_reservations.py`, which raises it in the command
+RECENT = 45.0  # seconds; as of so long ago, a grant is still called a grant: nobody is taken over that soon
 SOON = 1.5  # seconds until an ask is refused whose lines were not sent, while the engine does not answer
 LONGEST_PATIENCE = 3600.0
 MOST_EVENTS = 1000  # in one ask
@@ -57,7 +62,7 @@ class Ask:
     """A request that waits. LINES are the last lines that it is about, of each writer; PLACE is the one that must be
     read, once it is known."""
 
-    __slots__ = ("answer", "deadline", "events", "kind", "lines", "made_at", "place", "since")
+    __slots__ = ("answer", "deadline", "events", "kind", "lines", "made_at", "place", "since", "waits_for_signs")
 
     def __init__(self, request: Mapping[str, Any], answer: Callable[[Answer], None], now: float) -> None:
         kind, patience, events = request.get("ask"), request.get("patience", 10.0), request.get("events", ())
@@ -75,6 +80,7 @@ class Ask:
         self.events: Sequence[str] = tuple(dict.fromkeys(events))
         self.lines: dict[str, int] = {}
         self.place: int | None = None
+        self.waits_for_signs = kind == FRESH and request.get("signs") is True
         self.since = 0  # what was placed or imported when it was asked
 
     def needs(self, writer: str, n: int) -> None:
@@ -100,6 +106,7 @@ class Outbox:
         self.denied: dict[str, BbError] = {}  # writers that the engine refuses, for now
         self.place = self.imported = self.archived = 0
         self.acknowledged_place = 0  # the highest place that the engine has told of
+        self.current_as_of = float("-inf")  # when the results were last known to have everything that the engine had
         self.has_begun = False  # before that, any line may have been sent by an earlier process
         self.is_connected = False
         self.silent_since: float | None = None  # when the engine was asked something that it has not answered yet
@@ -121,6 +128,7 @@ class Outbox:
         self.denied.clear()
         self.place = self.imported = place
         self.acknowledged_place = 0
+        self.current_as_of = float("-inf")
         self.was_told = True
 
     def has_recorded(self, writer: str, n: int) -> None:
@@ -186,6 +194,17 @@ class Outbox:
                 ask.place = self.place
                 self.was_told = True
 
+    def has_heard_signs(self) -> None:
+        """Every sign of life that the engine knows of is recorded, after the current place was read."""
+        for ask in self.asks:
+            if self._is_read(ask):
+                ask.waits_for_signs = False
+                self.was_told = True
+
+    def _is_read(self, ask: Ask) -> bool:
+        """Whether everything that the engine had when it was asked is in the journals."""
+        return ask.place is not None and self.imported >= ask.place
+
     # -- what waits
 
     @property
@@ -206,6 +225,11 @@ class Outbox:
         return any(ask.place is not None and ask.place > self.imported for ask in self.asks if ask.kind == FRESH)
 
     @property
+    def waits_for_signs(self) -> bool:
+        """Whether an ask wants to know who is alive, and waits for nothing else."""
+        return any(ask.waits_for_signs and self._is_read(ask) for ask in self.asks)
+
+    @property
     def waits_for_archive(self) -> bool:
         return any(ask.place is not None and ask.place > self.archived for ask in self.asks if ask.kind == ARCHIVE)
 
@@ -222,11 +246,11 @@ class Outbox:
         self.asks.append(ask)
         self.was_told = True
 
-    def next_deadline(self) -> float:
+    def next_deadline(self, now: float) -> float:
         """When `due` must be called next, if nothing happens before."""
         due = [ask.deadline for ask in self.asks]
         if self._is_silent:
-            due += [max(ask.made_at, self._silent_from) + SOON for ask in self.asks if not self._may_be_sent(ask)]
+            due += [max(ask.made_at, self._silent_from) + SOON for ask in self.asks if not self._is_uncertain(ask, now)]
         return min(due, default=float("inf"))
 
     @property
@@ -249,17 +273,18 @@ class Outbox:
     def end(self, refusal: BbError) -> list[tuple[Ask, Answer]]:
         """The answers when the relay ends. Lines that may have been sent are pending."""
         asks, self.asks = self.asks, []
-        return [(ask, pending(refusal.message) if self._may_be_sent(ask) else refused(refusal)) for ask in asks]
+        never = float("inf")
+        return [(ask, pending(refusal.message) if self._is_uncertain(ask, never) else refused(refusal)) for ask in asks]
 
     def _answer(self, ask: Ask, now: float) -> Answer | None:
         if self.stop is not None:
             return refused(self.stop)
-        if (done := self._done(ask)) is not None:
+        if (done := self._done(ask, now)) is not None:
             return {"ok": True, "result": done}
         if denied := next((self.denied[writer] for writer in ask.lines if writer in self.denied), None):
             return refused(denied)
         is_late = now >= ask.deadline
-        if self._may_be_sent(ask):
+        if self._is_uncertain(ask, now):
             return pending(self._why()) if is_late else None
         is_away = not self.is_connected and self._tried_at >= ask.made_at  # somebody has looked since it was asked
         is_silent = self._is_silent and self.has_begun
@@ -277,24 +302,32 @@ class Outbox:
 
     def _why(self) -> str:
         if self.is_connected:
-            return "the lines were sent, and the engine has not answered yet"
+            return "the lines were sent, and what the engine made of them is not read yet"
         return "the lines may have been sent, and the engine cannot be reached"
 
-    def _may_be_sent(self, ask: Ask) -> bool:
-        """Whether the engine may have any of the lines that an ask for a verdict is about, and we do not know it."""
+    def _is_uncertain(self, ask: Ask, now: float) -> bool:
+        """Whether the engine may have any of the lines that an ask for a verdict is about, and what they are NOW is not
+        known."""
         if ask.kind != SETTLE or not self.has_begun:
             return ask.kind == SETTLE
         for event in ask.events:
             writer, n = ids.split_event_id(event)
-            if self.placed.get(writer, 0) < n <= self.sent.get(writer, 0) and writer not in self.left:
+            if n <= self.placed.get(writer, 0):
+                if not self._is_certain(self._verdict(event), now):
+                    return True
+            elif n <= self.sent.get(writer, 0) and writer not in self.left:
                 return True
         return False
 
-    def _done(self, ask: Ask) -> dict[str, Any] | None:
+    def _is_certain(self, verdict: Answer, now: float) -> bool:
+        """Whether a verdict holds NOW. A grant may have ended in rows that are not read yet."""
+        return verdict.get("state") != "admitted" or now - self.current_as_of <= RECENT
+
+    def _done(self, ask: Ask, now: float) -> dict[str, Any] | None:
         """The result of an ask, if it has one."""
         about = {"place": self.place, "imported": self.imported}
         if ask.kind == SETTLE:
-            verdicts = dict(self._verdicts(ask))
+            verdicts = dict(self._verdicts(ask, now))
             return about | {"events": verdicts} if len(verdicts) == len(ask.events) else None
         if ask.kind == FLUSH:
             is_placed = all(
@@ -304,14 +337,16 @@ class Outbox:
         if ask.place is None:
             return None
         if ask.kind == FRESH:
-            return about | {"came": max(self.imported - ask.since, 0)} if self.imported >= ask.place else None
+            is_done = self._is_read(ask) and not ask.waits_for_signs
+            return about | {"came": max(self.imported - ask.since, 0)} if is_done else None
         return {"place": ask.place, "archived": self.archived} if self.archived >= ask.place else None
 
-    def _verdicts(self, ask: Ask) -> Iterator[tuple[str, Answer]]:
+    def _verdicts(self, ask: Ask, now: float) -> Iterator[tuple[str, Answer]]:
         for event in ask.events:
             writer, n = ids.split_event_id(event)
             if self.placed.get(writer, 0) >= n:
-                yield event, self._verdict(event)
+                if self._is_certain(verdict := self._verdict(event), now):
+                    yield event, verdict
             elif writer in self.left:
                 yield event, {"state": "void", "reason": self.left[writer]}
             elif n > self.recorded.get(writer, 0):

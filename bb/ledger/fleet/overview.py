@@ -101,7 +101,7 @@ def _saved(known: Pins, tip: Tip | None, engine: EngineAddress | None, now: int)
     """What this clone knows without asking."""
     terms = tip.charter.fleet if tip else None
     found = known.fleet
-    heard = max(now - found.heard_at, 0) / 1000 if found and found.heard_at else None
+    heard = max(now - found.current_at, 0) / 1000 if found and found.current_at else None
     return {
         "state": NOT_JOINED if terms else NONE,
         "terms": terms.as_dict() if terms else None,

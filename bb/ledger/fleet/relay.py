@@ -12,8 +12,9 @@ made of them. A request is a dict, and so is its answer:
             {"state": "sent", "place": P}           a line that is no global reservation; it has a place
     {"ask": "flush", "patience": SECONDS}
         Wait until every line that is recorded now has a place: {"place": P, "imported": P, "sent": LINES}
-    {"ask": "fresh", "patience": SECONDS}
-        Read up to the engine's last row of now, and import the lines: {"place": P, "imported": P, "came": LINES}
+    {"ask": "fresh", "patience": SECONDS, "signs": BOOLEAN}
+        Read up to the engine's last row of now, and import the lines: {"place": P, "imported": P, "came": LINES}. With
+        `signs`, also record the last sign of life of every agent that the engine knows of.
     {"ask": "status"}
         What the relay knows, at once: the members are in `status.py`.
     {"ask": "archive", "patience": SECONDS}
@@ -24,7 +25,7 @@ made of them. A request is a dict, and so is its answer:
     {"ok": True, "result": RESULT}
     {"ok": False, "error": {"code", "message", "exit_status", "hint", "details"}}
 
-The codes: GRANT_PENDING (`settle`: the lines may be on the engine, and what became of them is not known in time; their
+The codes: GRANT_PENDING (`settle`: the lines may be on the engine, and what they are now is not known in time; their
 reservations must not be given up because of it), ENGINE_UNREACHABLE (nothing was sent), ENGINE_DENIED, ANOTHER_ENGINE,
 ENGINE_REWOUND, ENGINE_NOT_DURABLE, FLEET_ENDED, RELAY_STOPPED, RELAY_REQUEST (the request is not understood). If the
 patience ends in `flush`, `fresh` or `archive`, the code is FLEET_BEHIND, or ENGINE_UNREACHABLE if the engine is away.
@@ -41,6 +42,7 @@ from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.ledger.fleet import status
 from bb.ledger.fleet.engine_loop import EngineLoop
+from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.outbox import PENDING as PENDING  # noqa: PLC0414  (clients know these from here)
 from bb.ledger.fleet.outbox import Ask, RelayStopped
 from bb.ledger.fleet.outbox import FleetBehind as FleetBehind  # noqa: PLC0414
@@ -128,7 +130,7 @@ class Relay:
                 if kind == STATUS:
                     self._statuses.append(answer)
                 else:
-                    ask = Ask(request, answer, time.monotonic())
+                    ask = Ask(request, answer, moment())
                     for writer, n in shared.lines.recorded().items():
                         shared.outbox.has_recorded(writer, n)
                     shared.outbox.add(ask)
@@ -152,7 +154,7 @@ class Relay:
                 is_over = shared.is_stopping
                 has_news = bool(shared.outbox.asks) and shared.outbox.was_told  # news that nobody waits for can wait
                 if not is_over and not has_news and not self._statuses:
-                    left = shared.outbox.next_deadline() - time.monotonic()
+                    left = shared.outbox.next_deadline(now := moment()) - now
                     shared.has_news.wait(max(min(left, LONGEST_REST), 0.001) if shared.outbox.asks else None)
                 statuses, self._statuses = self._statuses, []
             for answer in statuses:

@@ -150,7 +150,7 @@ class ResultsFile:
             self._note(connection, incarnation=base.incarnation, place=base.place, digest=base.digest)
             self._note(connection, **about, is_whole=1)
 
-    def save(self, fold: RowFold, imported: int, heard_at: int) -> None:
+    def save(self, fold: RowFold, imported: int, current_at: int) -> None:
         """Save what has changed in FOLD since the last time."""
         connection = self._open()
         with _Changes(connection):
@@ -160,7 +160,7 @@ class ResultsFile:
                 connection.executemany("insert or replace into writer values (?, ?, ?, ?)", _link_rows(fold.moved))
             if fold.flawed:
                 connection.executemany("insert or replace into flawed values (?, ?, ?, ?, ?)", map(_flaw, fold.flawed))
-            self._note(connection, place=fold.place, digest=fold.digest, imported=imported, heard_at=heard_at)
+            self._note(connection, place=fold.place, digest=fold.digest, imported=imported, current_at=current_at)
         fold.saved(admitted_in(self, ALL), admitted_in(self, COUNTED))
 
     def forget_places(self, floor: int, live: Container[str]) -> None:

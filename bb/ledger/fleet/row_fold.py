@@ -57,10 +57,13 @@ class Delta:
         self.floor = 0  # the new one; 0 if it is the same as before
 
     def add(self, changes: Changes) -> None:
-        self.grants.update(changes.grants)
-        self.generations.update(changes.generations)
-        self.names.update(changes.names)
         self.seen.update(changes.seen)
+        if changes.grants:
+            self.grants.update(changes.grants)
+        if changes.generations:
+            self.generations.update(changes.generations)
+        if changes.names:
+            self.names.update(changes.names)
         self.floor = changes.floor or self.floor
 
     def __bool__(self) -> bool:

@@ -6,12 +6,12 @@ outbox is told.
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import EngineRewound
 from bb.ledger.files.lock import LedgerBusy
+from bb.ledger.fleet.moments import moment, time_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class RowReader:
     @property
     def must_read(self) -> bool:
         """Whether somebody waits for rows that were not read yet, and the engine may give them now."""
-        if self._is_withheld and time.monotonic() < self.next_read():
+        if self._is_withheld and moment() < self.next_read():
             return False
         is_behind = self._outbox.acknowledged_place > self._state.must_fold().place or not self.has_caught_up
         return is_behind or self._outbox.waits_for_reading
@@ -68,7 +68,7 @@ class RowReader:
 
     def read(self) -> None:
         """Read and fold some rows, if there may be any."""
-        now = time.monotonic()
+        now = moment()
         must_read = self.must_read
         if not must_read and not (self.may_be_rows and now >= self.next_read()):
             return
@@ -80,14 +80,15 @@ class RowReader:
         if rows:
             self._is_withheld = False
             self._state.take(rows)
-        elif must_read:
+            return
+        self._connection.freshness.ended_at(place, now, time_of(now))
+        if must_read:
             self._has_read_everything(now)
 
     def _has_read_everything(self, asked_at: float) -> None:
         """The engine had no more rows: but has it those that it had?"""
-        self._connection.compare_again()
-        head = self._connection.head
-        if head and head.place > self._state.must_fold().place:
+        head = self._connection.compare()
+        if head.place > self._state.must_fold().place:
             self._is_withheld = self.may_be_rows = True
         self._catches_up_to = 0
         self._tell()
@@ -107,7 +108,7 @@ class RowReader:
         """Write lines into the journals and save the results: at once if somebody waits for it, or a little later."""
         if not self._state.waits:
             return
-        now = time.monotonic()
+        now = moment()
         must_write = is_last or self._outbox.waits_for_import or now >= self.next_write()
         if must_write:
             with suppress(LedgerBusy.error):  # a sync writes the same journals
@@ -118,11 +119,13 @@ class RowReader:
 
     def _tell(self) -> None:
         """Save the results, and tell the outbox."""
-        state = self._state
-        state.save(self._connection.heard_at)
-        placed = state.placed()
+        state, freshness = self._state, self._connection.freshness
+        place, placed = state.must_fold().place, state.placed()
+        freshness.has_read(place)
+        state.save(freshness.at)
         with self._shared.lock:
-            self._outbox.has_folded(state.must_fold().place, placed)
+            self._outbox.has_folded(place, placed)
+            self._outbox.current_as_of = freshness.moment
             self._outbox.imported = state.imported
         self._connection.must_have_what_it_acknowledged()
 

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import suppress
 
+from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.outbox import Outbox
 from bb.ledger.fleet.own_lines import OwnLines
 
@@ -51,7 +52,7 @@ class Shared:
         with self.lock:
             if not self.outbox.asks:
                 return
-            found = self.outbox.due(time.monotonic())
+            found = self.outbox.due(moment())
         for ask, answer in found:
             try:
                 ask.answer(answer)

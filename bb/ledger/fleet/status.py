@@ -12,6 +12,8 @@ machines      each machine that has beaten lately: name, writer, place, age in s
 health        what the engine says of its settings
 skew_ms       the engine's clock minus this machine's, at the connect
 heard_at      this machine's time when the engine last answered, in milliseconds; 0 if never
+current_at    this machine's time at which `place` was last known to be the engine's last place; 0 if never
+hears_since   this machine's time since which it hears other machines without a gap; 0 if it never did
 connected_at  since when, or None; `connects`, `appends`, `reads`, `received`: counted since the start
 refusal       the last refusal: code, message, at; or None
 denied, left  writers of this clone that the engine refuses, or that were retired, and why
@@ -66,6 +68,8 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
         "health": connection.health,
         "skew_ms": connection.skew,
         "heard_at": connection.heard_at,
+        "current_at": connection.freshness.at,
+        "hears_since": loop.housekeeping.hears_since,
         "connected_at": connection.connected_at if is_connected else None,
         "connects": connection.connects,
         "appends": loop.sender.appends,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from _collections_abc import Mapping  # `collections.abc` imports a package that takes longer than reading most files
 
+from bb.coordination.agents.hearing import Hearing
 from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import json_text
@@ -47,16 +48,18 @@ ResultsBusy = Busy.declare(
 
 class FleetResults(Record):
     """The results up to a PLACE of one INCARNATION, whose running digest is DIGEST there. The lines of the rows up to
-    IMPORTED are in the journals. HEARD_AT is this machine's time, in milliseconds, when the engine last answered; 0 if
-    it never did. COUNTED has the results from the lines that count; None if all lines count."""
+    IMPORTED are in the journals. CURRENT_AT is this machine's time, in milliseconds, at which these were last known to
+    be all rows of the engine; 0 if never. COUNTED has the results from the lines that count; None if all lines count.
+    HEARING says since when the signs of life of other machines are heard."""
 
     incarnation: str
     place: int
     imported: int
     digest: str
-    heard_at: int
+    current_at: int
     admitted: Admitted
     counted: Admitted | None = None
+    hearing: Hearing = Hearing()
 
     @property
     def in_force(self) -> Admitted:
@@ -147,8 +150,10 @@ class Reading:
             return None
         numbers = int(known["place"]), int(known["imported"])
         counted = admitted_in(self, COUNTED) if known.get("law") else None
-        heard_at = int(known.get("heard_at", 0))
-        return FleetResults(known["incarnation"], *numbers, known["digest"], heard_at, admitted_in(self, ALL), counted)
+        current_at = int(known.get("current_at", 0))
+        hearing = Hearing(*[int(known.get(f"hears_{name}", 0)) for name in ("since", "last", "engine")])
+        every = admitted_in(self, ALL)
+        return FleetResults(known["incarnation"], *numbers, known["digest"], current_at, every, counted, hearing)
 
 
 def admitted_in(file: Asked, which: str) -> Admitted:

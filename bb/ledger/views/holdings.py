@@ -14,12 +14,14 @@ from bb.coordination.holdings.held import Held, Overlap, loses_to, may_contest
 from bb.kernel import ids
 from bb.ledger.index.folded_state import BEYOND
 from bb.ledger.local import presence
+from bb.ledger.published import heard_elsewhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
     from typing import Any
 
+    from bb.coordination.agents.hearing import Hearing
     from bb.coordination.holdings.admission import Admitted
     from bb.coordination.holdings.holdings import Reservation
     from bb.coordination.holdings.scopes import Scope
@@ -49,6 +51,7 @@ class Holdings:
         self._pins: Pins | None = None
         self._is_alone: bool | None = None
         self._rivals: dict[str, frozenset[str]] | None = None
+        self._hearing: tuple[Hearing | None] | None = None
 
     @property
     def now(self) -> int:
@@ -376,11 +379,21 @@ class Holdings:
             registered = roster.agent(agent, self._index.state(roster.NAME, agent))
             last = presence.read(self._store, agent, self._now)
             seen_at = presence.last_seen(registered.heard_at if registered else None, last, self._now)
+            if last is None or last.is_remote:
+                seen_at = self._seen_elsewhere(seen_at)
             if self.is_paused(agent):
                 seen_at, last = self._now, None
             state = liveness.liveness(seen_at, self._now, self._threshold, last.ended_at if last else 0)
             self._seen[agent] = (seen_at, liveness.EVICTED if registered is None or registered.is_retired else state)
         return self._seen[agent]
+
+    def _seen_elsewhere(self, seen_at: int) -> int:
+        """When an agent in another clone was last seen, as far as that is known: time in which this clone heard nothing
+        of other machines counts as nobody's silence."""
+        if self._hearing is None:
+            self._hearing = (heard_elsewhere.in_fleet(self._store),)
+        hearing = self._hearing[0]
+        return seen_at if hearing is None else hearing.seen_at(seen_at, self._now)
 
     def is_paused(self, agent: str) -> bool:
         """Whether the person has paused AGENT."""

@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
     from bb.ops.desk.desk import Desk
 
-OLD = 15  # seconds; a relay whose engine answers hears from it every ten seconds
+OLD = 15  # seconds; a relay whose engine answers compares its place every ten seconds
 
 
 def member(desk: Desk, *, only_if_old: bool = False) -> dict[str, Any]:
     """The member `fleet` of an answer: up to which place this clone has read the engine's log, and the seconds since
-    the engine last answered, which are null if it never has. Empty outside a fleet."""
+    that was last known to be everything, which are null if it never was. Empty outside a fleet."""
     found = pins.read(desk.place.store).fleet if desk.is_in_fleet else None
     if found is None:
         return {}
-    age = max(desk.now() - found.heard_at, 0) / 1000 if found.heard_at else None
+    age = max(desk.now() - found.current_at, 0) / 1000 if found.current_at else None
     if only_if_old and age is not None and age < OLD:
         return {}
     return {"fleet": {"place": found.place, "age_seconds": age if age is None else round(age, 1)}}

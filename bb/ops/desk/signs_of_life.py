@@ -15,6 +15,7 @@ from bb.kernel.errors import Busy, Forbidden, Refused
 from bb.kernel.escaping import harmless
 from bb.ledger.local import pinned_threshold, presence
 from bb.ledger.local.presence import Presence
+from bb.ledger.published import heard_elsewhere
 from bb.ops.desk.after_recording import AfterRecording
 from bb.ops.desk.desk import NoAgent
 
@@ -258,7 +259,11 @@ def state_of(desk: Desk, index: Index, agent: Agent, now: int) -> str:
 
     if pause_check.pause_of(index, agent.agent_id):
         return liveness.ACTIVE
-    last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now).replace(paused=None)
+    found = presence.read(desk.place.store, agent.agent_id, now)
+    last = presence_of(agent, found, now).replace(paused=None)
+    if found is None or found.is_remote:
+        hearing = heard_elsewhere.in_fleet(desk.place.store)
+        last = last if hearing is None else last.replace(seen_at=hearing.seen_at(last.seen_at, now))
     return last.liveness(now, desk.stale_after_in(index))
 
 

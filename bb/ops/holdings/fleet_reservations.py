@@ -13,6 +13,7 @@ settled.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from bb.coordination.agents import liveness
@@ -23,11 +24,13 @@ from bb.coordination.holdings.reservations import (
     ReservationStaleFound,
     command,
 )
-from bb.kernel import escaping, ids
+from bb.kernel import clock, escaping, ids
 from bb.kernel.errors import BbError, Busy, Conflict
 from bb.ledger.carrier.door import AnotherEngine, EngineUnreachable
 from bb.ledger.fleet import asking
 from bb.ledger.journal import kinds, writers
+from bb.ledger.local import presence
+from bb.ledger.published import heard_elsewhere
 from bb.ops.desk import fleet_age, relay_questions, signs_of_life
 from bb.ops.holdings import recording
 from bb.ops.holdings.recording import GrantPending
@@ -45,10 +48,12 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 TO_SETTLE = 10.0  # seconds for the engine's verdict
+TO_GIVE_BACK = 2.0  # seconds until others can have what was admitted of a request that is given up
 TO_LOOK = 2.0  # seconds for a look at the engine, before anything is recorded
-QUIET = 15_000  # milliseconds since the engine last answered, after which it is asked before anything is recorded
+QUIET = 15_000  # milliseconds since the results were last known to be current, after which the engine is asked first
 MOST_ATTEMPTS = 3
 WAITS_FOR = 300  # seconds that a hint suggests to wait
+LONG_WAIT = 1800  # until the silence of a holder is known
 
 IS_SETTLED = (
     "you do not hold it yet; it is settled by itself: `bb agent status` shows it, `bb sync` waits for it, and "
@@ -103,8 +108,13 @@ def reserve(
     return answer | fleet_age.member(desk)
 
 
-class _LookAgainError(Exception):
-    """A reservation of another machine is in the way here. It may have ended meanwhile."""
+class _MustLookError(Exception):
+    """The engine must be asked before this is decided: a reservation of another machine is in the way here, and may
+    have ended meanwhile; or, if this HEARS, one would be taken over, and its holder may be at work."""
+
+    def __init__(self, *, hears: bool = False) -> None:
+        super().__init__()
+        self.hears = hears
 
 
 class _Attempts:
@@ -114,7 +124,8 @@ class _Attempts:
         self._desk = desk
         self._wanted = wanted
         self._allow_secret = allow_secret
-        self._is_fresh = False  # whether this attempt has read the engine's log up to now
+        self._is_fresh = False  # whether this attempt has read the engine's log up to now,
+        self._has_heard = False  # and then heard who is alive
         self._recorded: list[Event] = []  # the reservations that wait for their verdict
         self._later: list[Any] = []  # facts that are recorded after the grant
 
@@ -132,7 +143,7 @@ class _Attempts:
 
     def granted(self, number: int | None = None) -> dict[str, Any]:
         """The reservations, once they are admitted. NUMBER is the place of a waiting process among those here."""
-        self._is_fresh = False
+        self._is_fresh = self._has_heard = False
         for _ in range(MOST_ATTEMPTS):
             with relay_questions.connected(self._desk) as connection:
                 wanted = self._wanted
@@ -150,26 +161,28 @@ class _Attempts:
         """The results that this attempt is checked against. If the engine may be away, it is asked first, so that
         nothing is recorded for it."""
         known = relay_questions.results(self._desk)
-        is_quiet = self._desk.now() - known.heard_at > QUIET
-        if (is_quiet or self._wanted.takeover) and not self._is_fresh:
+        if self._desk.now() - known.current_at > QUIET and not self._is_fresh:
             self._look()
             known = relay_questions.results(self._desk)
         return known
 
-    def _look(self) -> None:
-        """Read the engine's log up to now."""
-        relay_questions.ask(self._desk, "fresh", TO_LOOK)
-        self._is_fresh = True
+    def _look(self, *, hears: bool = False) -> None:
+        """Read the engine's log up to now. If HEARS, record every sign of life that the engine knows of, too."""
+        relay_questions.ask(self._desk, "fresh", TO_LOOK, signs=hears)
+        self._is_fresh, self._has_heard = True, self._has_heard or hears
 
     # -- recording
 
     def _record(self, wanted: Wanted, known: FleetResults, number: int | None) -> None:
         """Record the request WANTED, or refuse it by what this clone knows."""
-        try:
-            self._recorded = self._act(wanted, known, number)
-        except _LookAgainError:
-            self._look()
-            self._recorded = self._act(wanted, relay_questions.results(self._desk), number)
+        while True:
+            try:
+                self._recorded = self._act(wanted, known, number)
+            except _MustLookError as must:
+                self._look(hears=must.hears)
+                known = relay_questions.results(self._desk)
+            else:
+                return
 
     def _act(self, wanted: Wanted, known: FleetResults, number: int | None) -> list[Event]:
         def decide(index: Index, held: Holdings) -> list[Any]:
@@ -177,8 +190,11 @@ class _Attempts:
                 facts = recording.decided(self._desk, wanted, index, held, number)
             except (ReservationConflict.error, ReservationStaleFound.error) as refusal:
                 if not self._is_fresh and self._is_of_another_machine(refusal):
-                    raise _LookAgainError from refusal
+                    raise _MustLookError from refusal
+                self._explain(refusal)
                 raise
+            if not self._has_heard and any(isinstance(fact, TakenOver) for fact in facts):
+                raise _MustLookError(hears=True)
             takes = " ".join(f"{one.reservation}@{known.imported}" for one in facts if isinstance(one, TakenOver))
             requests = [fact.replace(takes=takes or None) for fact in facts if isinstance(fact, Reserved)]
             self._later = [fact for fact in facts if not isinstance(fact, Reserved)]
@@ -186,6 +202,25 @@ class _Attempts:
 
         recorded = signs_of_life.act(self._desk, wanted.agent, decide, allow_secret=self._allow_secret)
         return [event for event in recorded if event.kind == kinds.BY_FACT["Reserved"][0]]
+
+    def _explain(self, refusal: BbError) -> None:
+        """Say in REFUSAL why a holder elsewhere cannot be taken over yet although nothing is heard of it."""
+        store, now = self._desk.place.store, self._desk.now()
+        hearing = heard_elsewhere.in_fleet(store) if self._wanted.takeover else None
+        if hearing is None or not isinstance(refusal, ReservationConflict.error):
+            return
+        holders = {str(one.get("agent_id")) for one in refusal.details.get("conflicts", ())}
+        seen = [presence.read(store, name, now) for name in holders if ids.is_actor_id(name)]
+        elsewhere = [last.seen_at if last else 0 for last in seen if last is None or last.is_remote]
+        if any(hearing.seen_at(seen_at, now) > seen_at for seen_at in elsewhere):
+            is_current = hearing.is_current(now)
+            heard = (
+                f"hears other machines only since {clock.text(hearing.since)}" if is_current else "hears no others now"
+            )
+            refusal.message += (
+                f". It may be silent, but this clone {heard}, and time in which it heard nothing does not count"
+            )
+            refusal.hint = f"wait until its silence is known: `{command(self._wanted, f'--wait {LONG_WAIT}')}`"
 
     def _is_of_another_machine(self, refusal: BbError) -> bool:
         """Whether a reservation that was made in another clone is in the way."""
@@ -220,11 +255,19 @@ class _Attempts:
         verdicts = found if type(found) is dict else {}
         return {name: verdict if type(verdict := verdicts.get(name)) is dict else {} for name in names}
 
-    def _give_up(self) -> None:
-        """Release what was recorded: it is not held, and later lines must not make it so."""
+    def _give_up(self) -> list[str]:
+        """Release what was recorded: it is not held, and later lines must not make it so. Returns the new events."""
         names = [event.id for event in self._recorded]
         self._recorded = []
-        recording.give_up(self._desk, self._wanted.agent, names)
+        return [event.id for event in recording.give_up(self._desk, self._wanted.agent, names)]
+
+    def _give_back(self, verdicts: dict[str, Any]) -> None:
+        """Give the reservations up. If some were admitted, they keep others out until the engine has the release, so it
+        is waited for, for a moment. If it takes longer, it is sent all the same."""
+        released = self._give_up()
+        if any(verdict.get("state") == "admitted" for verdict in verdicts.values()):
+            with contextlib.suppress(BbError):
+                relay_questions.ask(self._desk, "settle", TO_GIVE_BACK, events=released)
 
     def _report(self, wanted: Wanted) -> dict[str, Any]:
         """Record what follows from the grant: ends of earlier reservations, take-overs, notices."""
@@ -242,7 +285,7 @@ class _Attempts:
     def _refuse_or_look_again(self, verdicts: dict[str, Any]) -> None:
         """Give the reservations up, and refuse because of the grants in the way. Returns if none is in the way: the
         engine began a new log meanwhile, so another attempt may succeed."""
-        self._give_up()
+        self._give_back(verdicts)
         blockers = [one for verdict in verdicts.values() for one in verdict.get("by") or () if type(one) is dict]
         if blockers:
             raise self._conflict(blockers)
@@ -269,4 +312,6 @@ class _Attempts:
         hint = f"wait for it: `{command(self._wanted, f'--wait {WAITS_FOR}')}`; or message the holder: `bb send`"
         if any(scope.region is not None for scope in self._wanted.scopes):
             hint = "across clones, files are held as a whole; edit the file beside others: `--open`"
-        return ReservationConflict(message, hint=hint, **details)
+        conflict = ReservationConflict(message, hint=hint, **details)
+        self._explain(conflict)
+        return conflict

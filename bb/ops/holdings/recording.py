@@ -227,6 +227,6 @@ def shown(held: Holdings, reservation: Reservation) -> dict[str, Any]:
     }
 
 
-def give_up(desk: Desk, who: str, names: Sequence[str]) -> None:
-    """Release reservations of WHO that were recorded but not admitted."""
-    signs_of_life.act(desk, who, lambda _, __: [Released(who, name) for name in names])
+def give_up(desk: Desk, who: str, names: Sequence[str]) -> list[Event]:
+    """Release reservations of WHO that were recorded and are not held."""
+    return signs_of_life.act(desk, who, lambda _, __: [Released(who, name) for name in names])

@@ -41,6 +41,7 @@ class Machine:
         self.place: Place = place.find(str(clone.path), {})
         self.log: list[str] = []
         self.heard: dict[str, int] = {}
+        self.hears: Callable[[Mapping[str, int]], None] = self.heard.update
         self.relay: Relay | None = None
         self.thread: threading.Thread | None = None
         folder = Path(self.place.store) / fleet_files.FOLDER
@@ -61,7 +62,7 @@ class Machine:
         return self.engine.carrier(tip.charter.repo, terms.incarnation)
 
     def start(self) -> None:
-        self.relay = Relay(self.place, {"BB_NOW": NOON}, self.open_carrier, self.log.append, self.heard.update)
+        self.relay = Relay(self.place, {"BB_NOW": NOON}, self.open_carrier, self.log.append, self.hears)
         self.thread = threading.Thread(target=self.relay.run, daemon=True)
         self.thread.start()
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineRewound, EngineUnreachable
-from bb.ledger.fleet.outbox import MOST_LINES, SOON, Ask, Batch, Outbox, RelayStopped
+from bb.ledger.fleet.outbox import MOST_LINES, RECENT, SOON, Ask, Batch, Outbox, RelayStopped
 from tests.examples import examples
 
 US, OTHER = "abcdefghijkl", "mnopqrstuvwx"
@@ -69,7 +69,7 @@ def test_lines_that_were_never_sent_are_refused_soon_if_the_engine_is_away():
     asked(at, "settle", events=[f"{US}.1"])
 
     assert code(at, SOON - 0.1) is None
-    assert at.next_deadline() == SOON
+    assert at.next_deadline(0.0) == SOON
     assert code(at, SOON) == "ENGINE_UNREACHABLE"
 
 
@@ -230,3 +230,63 @@ def must_be_right(answer: dict[str, Any], n: int, folded: int, sent: set[int]) -
         assert n > folded
     else:
         assert n not in sent
+
+
+# -- what is known to be so now
+
+
+def test_a_grant_is_told_only_while_the_results_are_known_to_be_current_and_is_pending_otherwise():
+    at = Outbox(lambda _: {"state": "admitted", "token": 7})
+    at.begin({US: 1}, {US: 1}, 10)  # a relay that starts after a night, and has not reached the engine yet
+    asked(at, "settle", now=1000.0, events=[f"{US}.1"])
+
+    assert code(at, 1005.0) is None, "it may have been taken over in rows that are not read yet"
+    at.is_connected = True
+    assert code(at, 1006.0) is None, "nor is that known as soon as the engine can be reached"
+    assert code(at, 1010.0) == "GRANT_PENDING"
+    asked(at, "settle", now=1020.0, events=[f"{US}.1"])
+    at.current_as_of = 1019.0
+    assert code(at, 1021.0) == "ok"
+
+
+def test_a_grant_is_told_while_the_connection_has_just_been_lost():
+    at = Outbox(lambda _: {"state": "admitted", "token": 7})
+    at.begin({US: 1}, {US: 1}, 10)
+    at.current_as_of = 1000.0
+    at.lost_connection(EngineUnreachable())
+    asked(at, "settle", now=1000.0 + RECENT, events=[f"{US}.1"])
+
+    assert code(at, 1000.0 + RECENT) == "ok"
+    asked(at, "settle", now=1001.0 + RECENT, events=[f"{US}.1"])
+    assert code(at, 1001.0 + RECENT) is None
+
+
+@pytest.mark.parametrize("state", ["refused", "void", "sent"])
+def test_what_was_not_admitted_is_told_at_any_time_because_it_stays_so(state: str):
+    at = Outbox(lambda _: {"state": state})
+    at.begin({US: 1}, {US: 1}, 10)
+    asked(at, "settle", now=1000.0, events=[f"{US}.1"])
+
+    assert code(at, 1000.0) == "ok"
+
+
+def test_a_grant_that_may_have_ended_is_pending_when_the_relay_stops():
+    at = Outbox(lambda _: {"state": "admitted", "token": 7})
+    at.begin({US: 1}, {US: 1}, 10)
+    asked(at, "settle", now=1000.0, events=[f"{US}.1"])
+
+    ((_, answer),) = at.end(RelayStopped())
+    assert answer["error"]["code"] == "GRANT_PENDING"
+
+
+def test_a_look_with_signs_of_life_is_answered_when_they_were_heard_after_everything_was_read():
+    at = outbox()
+    asked(at, "fresh", now=5.0, signs=True)
+    at.has_heard_signs()
+    assert not at.waits_for_signs, "the rows come first"
+    at.has_read_everything(6.0)
+
+    assert code(at, 6.0) is None
+    assert at.waits_for_signs
+    at.has_heard_signs()
+    assert code(at, 6.0) == "ok"

@@ -7,12 +7,16 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Iterator
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bb.kernel import clock
 from bb.ledger.local import fleet_files
+from bb.ledger.published import fleet_results
 from tests.engines import Postgres, Proxy
 from tests.stories.daemon.cli_support import ended
 from tests.support import Ran, Scratch, is_running, scratch
@@ -58,10 +62,38 @@ class Side:
         """The process that runs the relay of this clone."""
         return int(json.loads(Path(fleet_files.path(self.store, fleet_files.ADDRESS)).read_text())["pid"])
 
+    def restart_daemon(self, meanwhile: Callable[[], None]) -> None:
+        """Stop the daemon, do something, and start it again."""
+        assert self.text("daemon", "stop").status == 0
+        meanwhile()
+        assert self.text("daemon", "start").status == 0
+
+    def has_been_silent(self, minutes: int) -> None:
+        """Let the last sign of life of the agent be so many minutes old."""
+        path = Path(self.store) / "presence" / f"{self.agent}.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"seen_at": ago(minutes)}))
+
+    def has_heard(self, other: str, since: int, last: int = 0) -> None:
+        """Let this clone have heard other machines from some minutes ago until some minutes ago, and have heard nothing
+        of the agent OTHER since then. Its daemon must not run."""
+        (Path(self.store) / "presence" / "remote" / f"{other}.json").unlink(missing_ok=True)
+        until_then = now_ms() - last * clock.MINUTE
+        about = {"hears_since": now_ms() - since * clock.MINUTE, "hears_last": until_then, "hears_engine": until_then}
+        with contextlib.closing(sqlite3.connect(fleet_results.path_of(self.store))) as file, file:
+            file.executemany("insert or replace into about values (?, ?)", about.items())
+
     def kill_daemon(self) -> None:
         pid = self.daemon()
         os.kill(pid, signal.SIGKILL)
         until(lambda: not is_running(pid), "the end of the daemon")
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def ago(minutes: int) -> str:
+    return clock.text(now_ms() - minutes * clock.MINUTE)
 
 
 @dataclass
@@ -72,6 +104,7 @@ class Fleet:
     there: Side
     proxy: Proxy
     server: Postgres
+    database: str
 
 
 @contextlib.contextmanager
@@ -87,7 +120,7 @@ def fleet(tmp_path: Path, server: Postgres) -> Iterator[Fleet]:
         assert there.text("sync", "--pull").status == 0
         joined = there.text("fleet", "join", server.conninfo(database), BB_AGENT="")
         assert joined.status == 0, joined.err
-        yield Fleet(here, there, proxy, server)
+        yield Fleet(here, there, proxy, server, database)
 
 
 def _clone(tmp_path: Path, hub: Scratch, name: str, agent: str) -> Side:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from bb.kernel import clock
 from bb.wire import client
 from tests import engines
 from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, Side, fleet
@@ -217,11 +216,17 @@ def test_a_request_that_is_pending_can_be_withdrawn(two: Fleet):
 def test_a_silent_holder_can_be_taken_over_and_is_told(two: Fleet):
     two.there.reserve("thirteen")
     two.there.json("turn")
-    later = {"BB_NOW": clock.text(time.time_ns() // 1_000_000 + 20 * clock.MINUTE)}
+    two.there.has_been_silent(20)
 
-    stale = until(lambda: (found := two.here.reserve("thirteen", **later)).status == 7 and found)
-    assert stale.code == "RESERVATION_STALE_FOUND"
-    taken = two.here.reserve("thirteen", "--takeover-stale", **later).data
+    def found_silent() -> bool:
+        """Here, other machines were heard for half an hour. The next beat from there tells of the silence."""
+        two.here.restart_daemon(lambda: two.here.has_heard(COBALT, since=30))
+        refused = two.here.reserve("thirteen")
+        assert refused.status == 7
+        return refused.code == "RESERVATION_STALE_FOUND"
+
+    until(found_silent)
+    taken = two.here.reserve("thirteen", "--takeover-stale").data
 
     assert taken["token"]
     assert [row["agent_id"] for row in taken["taken_over"]] == [COBALT]
