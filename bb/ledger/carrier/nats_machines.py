@@ -52,8 +52,8 @@ class Machines:
             self._lead_on(self._held)
 
     def alive(self) -> list[Machine]:
-        """Every machine that has beaten lately. If there are too many beats, those that are valid, as far as a relay can
-        take them: a user can publish under any number of subjects."""
+        """Every machine that has beaten lately. If there are too many beats, those that are valid, as far as a relay
+        can take them: a user can publish under any number of subjects."""
         info, now = self._info()
         beats_of_all, state = self._names.beat("*", "*"), info["state"]
         request: dict[str, Any] = {"multi_last": [beats_of_all]}

@@ -89,7 +89,10 @@ END_SESSIONS = """
 select pg_terminate_backend(pid) from pg_stat_activity where usename = {role}
     and (pg_has_role(usesysid, 'usage') or pg_has_role('pg_signal_backend', 'usage'))
 """.strip()
-OWNER = "select quote_ident(r.rolname), r.rolsuper::text from pg_namespace n join pg_roles r on r.oid = n.nspowner where n.nspname = 'bb'"
+OWNER = """
+select quote_ident(r.rolname), r.rolsuper::text
+from pg_namespace n join pg_roles r on r.oid = n.nspowner where n.nspname = 'bb'
+"""
 UNBIND = "update bb.writer set role = null where writer = $1 and role is not null returning log"
 
 NotAMachine = Usage.declare(

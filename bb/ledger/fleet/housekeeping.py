@@ -131,7 +131,7 @@ class Housekeeping:
     # -- the rest
 
     def _leave_closed_log(self, head: Head) -> None:
-        """Refuse a log that is closed and read to its end. Then the charter is looked for, though nobody sends lines."""
+        """Refuse a log that is closed and read to its end, so that the charter is looked for before anybody sends."""
         if head.is_closed and head.place <= self._state.must_fold().place:
             raise FleetEnded()
 

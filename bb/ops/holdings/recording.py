@@ -109,7 +109,7 @@ def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, A
 
 
 def _only_here(desk: Desk, wanted: Wanted) -> dict[str, Any]:
-    """The members that say that a reservation holds in this clone only, although others have a fleet. Empty otherwise."""
+    """The members that say that a reservation holds in this clone only, although there is a fleet. Empty otherwise."""
     if wanted.is_open or not fleet_mark.is_there(desk.place.store) or desk.is_in_fleet:
         return {}
     return {"fallback": "local", "why": NOT_JOINED}

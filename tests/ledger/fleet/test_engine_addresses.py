@@ -40,8 +40,15 @@ def test_a_connection_string_of_postgres_is_kept_as_it_is(text: str, options: st
 
 @pytest.mark.parametrize(
     "text",
-    ["postgres://db.example.org/bb", "host=db dbname=bb", "hostaddr=10.0.0.1 host=localhost", "host=/run,db"]
-    + ["host=127.example.org", "hostaddr=127.0.0.1, host=a,db.example.org", "host=127.0.0.1.example.org"],
+    [
+        "postgres://db.example.org/bb",
+        "host=db dbname=bb",
+        "hostaddr=10.0.0.1 host=localhost",
+        "host=/run,db",
+        "host=127.example.org",
+        "hostaddr=127.0.0.1, host=a,db.example.org",
+        "host=127.0.0.1.example.org",
+    ],
 )
 def test_tls_with_the_servers_name_is_demanded_of_servers_elsewhere(text: str):
     assert "sslmode=verify-full" in engines.parse(text, {}).address.split()
