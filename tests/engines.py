@@ -23,7 +23,7 @@ from typing import Self
 
 import pytest
 
-from tests.support import is_running
+from tests.support import is_running, made_for_all
 from tests.waiting import until
 
 IS_NEEDED = bool(os.environ.get("BB_TESTS_NEED_POSTGRES"))  # as in CI, which installs one
@@ -81,7 +81,12 @@ class Postgres:
         self._names = iter(range(1_000_000))
 
     def make(self) -> None:
-        """Make an empty cluster."""
+        """Make an empty cluster. `initdb` takes four times as long as a copy of what it made once."""
+        self.own(self.folder)
+        subprocess.run(["cp", "-a", _empty_cluster(), self.data], check=True)
+
+    def make_anew(self) -> None:
+        """Make an empty cluster that no other is a copy of."""
         self.own(self.folder)
         self.run("initdb", "--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D", self.data)
 
@@ -228,23 +233,44 @@ class Postgres:
         self._server = self._watcher = None
 
 
+@functools.cache
+def _empty_cluster() -> Path:
+    """The data of the cluster that every other is a copy of."""
+
+    def make(folder: Path) -> None:
+        with _folder() as own:
+            Postgres(own).make_anew()
+            subprocess.run(["cp", "-a", own / "data", folder], check=True)  # with its owner
+
+    return made_for_all("empty-cluster", make) / "data"
+
+
+@contextlib.contextmanager
+def _folder(under: Path | None = None) -> Iterator[Path]:
+    """A folder for a cluster, in memory, or UNDER another one."""
+    if under is None and os.access(MEMORY, os.W_OK):
+        under = MEMORY
+    folder = Path(tempfile.mkdtemp(prefix="bb-engine-", dir=under))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def postgres(
     settings: Mapping[str, str] | None = None, hba: str = HBA, under: Path | None = None
 ) -> Iterator[Postgres]:
     """A new cluster that runs, in memory, or in a folder UNDER another one."""
     need_postgres()
-    if under is None and os.access(MEMORY, os.W_OK):
-        under = MEMORY
-    folder = Path(tempfile.mkdtemp(prefix="bb-engine-", dir=under))
-    cluster = Postgres(folder, settings, hba)
-    try:
-        cluster.make()
-        cluster.start_again()
-        yield cluster
-    finally:
-        cluster.kill_hard()
-        shutil.rmtree(folder, ignore_errors=True)
+    with _folder(under) as folder:
+        cluster = Postgres(folder, settings, hba)
+        try:
+            cluster.make()
+            cluster.start_again()
+            yield cluster
+        finally:
+            cluster.kill_hard()
 
 
 _SHARED: dict[int, Postgres] = {}

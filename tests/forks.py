@@ -28,7 +28,7 @@ from typing import Any, NoReturn
 from tests.support import ROOT, Ran, Scratch, environment
 
 WHOLE, TYPER = "whole", "typer"  # the whole program, or Typer alone
-AT_START = ("PYTHON", "LC_", "LANG", "TZ", "TMPDIR")  # settings that only a fresh interpreter heeds
+AT_START = ("PYTHON", "LC_", "LANG", "TZ", "TMPDIR", "LD_PRELOAD")  # settings that only a fresh interpreter heeds
 ONE_AT_A_TIME = threading.Lock()
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from bb.coordination.agents import callers
 
 ROOT = Path(__file__).resolve().parents[1]
 NOON = "2026-01-05T12:00:00.000Z"
+FOR_ALL = "BB_TESTS_FOR_ALL"  # the environment variable with the folder that the workers of a run share
 
 
 def environment(**settings: str) -> dict[str, str]:
@@ -218,3 +220,25 @@ def made_once(name: str) -> Path:
     made = outside / name
     made.mkdir()
     return made
+
+
+def made_for_all(name: str, make: Callable[[Path], object]) -> Path:
+    """What MAKE makes in a folder called NAME, once for all workers of a run. It is there to be copied."""
+    if FOR_ALL not in os.environ:
+        folder = made_once(name)
+        make(folder)
+        return folder
+
+    import fcntl
+    import shutil
+
+    folder = Path(os.environ[FOR_ALL], name)
+    done = folder.with_name(f"{name}.done")
+    with folder.with_name(f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # another worker has failed at it
+            folder.mkdir()
+            make(folder)
+            done.touch()
+    return folder

@@ -5,7 +5,8 @@ of one set, the file, the test. A test that is not listed is taken for a fast on
 
 - `--quick` leaves out a test that takes more than half a second with one set.
 - An ordinary run tries as many sets of a test as a third of a second has room for, and at least one. A hash chooses
-  them, so every run tries the same ones. `--long`, or a test named on the command line, tries all.
+  them, so every run tries the same ones. `--long`, or a test named on the command line, tries all. So does every run
+  for a test marked `each`, whose sets are different things, such as engines.
 - Files that take long are started first. Otherwise one of them may still run when all others have ended.
 
 `--note-times` tries all sets, and writes the list anew for the files that the run tests.
@@ -50,7 +51,8 @@ def fast(items: list[pytest.Item]) -> list[pytest.Item]:
 
 def affordable(items: list[pytest.Item]) -> list[pytest.Item]:
     """ITEMS with as many sets of parameters of each test as there is time for."""
-    times = listed()
+    each = {name_of(item.nodeid) for item in items if item.get_closest_marker("each")}
+    times = {test: seconds for test, seconds in listed().items() if test not in each}
     return grids.some_of_each(items, lambda test: max(1, int(ROOM / times[test])) if test in times else None)
 
 

@@ -22,6 +22,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import FOR_ALL
+
 NUMBER = "BB_TESTS_WORKER"  # the environment variable that has the number of the worker
 PARTS = 8  # of the tests for each worker, if there are few files
 SIZE, PLACE = 4, 4  # bytes
@@ -39,7 +41,10 @@ def count(wanted: str) -> int:
 
 def run(session: pytest.Session, number: int) -> None:
     """Run all tests of SESSION in NUMBER processes, and report them here."""
-    session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # now: it would empty it
+    top = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # now: it would empty it
+    for_all = top / "for-all"
+    for_all.mkdir()
+    os.environ[FOR_ALL] = str(for_all)
     sys.stdout.flush()
     pool = _Pool(session, _units(session.items, number))
     with pool.selector:

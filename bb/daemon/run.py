@@ -16,6 +16,7 @@ from bb.daemon.actors.supervisor import Supervisor
 from bb.daemon.automation.automation import Automation
 from bb.daemon.clients.connection import Connection
 from bb.daemon.clients.endpoint import Endpoint
+from bb.daemon.clients.home_watch import HomeWatch
 from bb.daemon.clients.server import Server
 from bb.daemon.clients.streams import HEARTBEAT, Streams
 from bb.daemon.fleet import metrics, metrics_server
@@ -79,6 +80,7 @@ class Daemon:
         loop.later(0, relays.begin)
         loop.later(HEARTBEAT, self._heartbeat)
         loop.later(CHECK_IDLE, self._check_idle)
+        HomeWatch(self.endpoint, loop, self._leave_home)
         loop.at_end_of_turn.append(self._check_over)
         _collect_less_garbage()
         digest.use_openssl()
@@ -121,6 +123,10 @@ class Daemon:
         if self._idle_seconds is not None and not is_needed and quiet > self._idle_seconds:
             self._house.shut_down()
         self._loop.later(CHECK_IDLE, self._check_idle)
+
+    def _leave_home(self) -> None:
+        sys.stderr.write(f"WARNING: {self.home} was deleted, so the daemon ends\n")
+        self._house.shut_down()
 
     def _check_over(self) -> None:
         if self._house.is_over:

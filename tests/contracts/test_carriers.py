@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import Refusal
@@ -18,12 +18,15 @@ from bb.ledger.carrier.door import Machine
 from tests import engines
 from tests.contracts import carriers
 from tests.contracts.carriers import ADA, BOB, FIRST, INCARNATION, REPO, Engine, begun, everything, lines_of
+from tests.examples import examples
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from bb.ledger.carrier.door import Carrier
 
-WRITERS = [letter * 12 for letter in "abcdefgh"]
+pytestmark = pytest.mark.each  # of the engines
+
+WRITERS = [letter * 12 for letter in "abcd"]
 BRIEFLY = 0.3  # seconds: the patience of a carrier whose answers are lost on purpose
 
 
@@ -75,7 +78,7 @@ def test_rows_are_read_as_they_were_appended(carrier: Carrier, other: Carrier) -
     assert abs(rows[-1].at - other.head().now) < 600_000
 
 
-def test_places_follow_one_order_without_gaps_under_eight_processes(engine: Engine, carrier: Carrier) -> None:
+def test_places_follow_one_order_without_gaps_under_four_processes(engine: Engine, carrier: Carrier) -> None:
     with carriers.appending(engine, WRITERS, rows=25) as processes:
         for each in processes:
             assert each.said() == {"ready": each.writer}
@@ -84,7 +87,7 @@ def test_places_follow_one_order_without_gaps_under_eight_processes(engine: Engi
         said = {each.writer: each.results() for each in processes}
 
     rows = everything(carrier)
-    assert len(rows) == 8 * 25
+    assert len(rows) == len(WRITERS) * 25
     at = {row.place: row for row in rows}
     for writer, results in said.items():
         assert len(lines_of(rows, writer)) == sum(each["lines"] for each in results)
@@ -202,7 +205,7 @@ Batches = st.lists(st.tuples(st.integers(1, 9), st.lists(st.sampled_from([b"", b
 def test_any_batches_are_taken_as_the_rule_says(kind: str) -> None:
     with carriers.SHARED[kind]() as engine, contextlib.closing(engine.keeper()) as keeper:
 
-        @settings(max_examples=40, deadline=None)
+        @examples(100)
         @given(batches=Batches)
         def tries(batches: list[tuple[int, list[bytes]]]) -> None:
             incarnation = os.urandom(8).hex()
@@ -395,8 +398,8 @@ def test_pruned_rows_are_named_and_their_writers_go_on(engine: Engine, carrier: 
         carrier.append(ADA, number, [b"%d" % number])
     before = carrier.read(FIRST - 1)
     with contextlib.closing(engine.keeper()) as keeper:
-        assert keeper.prune(REPO, FIRST + 2) == 3
-        assert keeper.prune(REPO, FIRST + 2) == 0
+        assert keeper.prune(REPO, INCARNATION, FIRST + 2) == 3
+        assert keeper.prune(REPO, INCARNATION, FIRST + 2) == 0
 
     with pytest.raises(door.Pruned.error) as refusal:
         carrier.read(FIRST + 1)
@@ -408,8 +411,33 @@ def test_pruned_rows_are_named_and_their_writers_go_on(engine: Engine, carrier: 
     with pytest.raises(door.Forked.error):
         carrier.append(ADA, 3, [b"3", b"other"])
     with contextlib.closing(engine.keeper()) as keeper:
-        assert keeper.prune(REPO, FIRST + 500) == 2, "the last row stays"
+        assert keeper.prune(REPO, INCARNATION, FIRST + 500) == 2, "the last row stays"
     assert carrier.append(ADA, 7, [b"7"]) == FIRST + 6
+
+
+def test_a_closed_log_can_be_removed_and_no_other_is_touched(engine: Engine, carrier: Carrier) -> None:
+    later = "e" * 16
+    carrier.append(ADA, 1, [b"1", b"2"])
+    carrier.append(BOB, 1, [b"1"])
+    with contextlib.closing(engine.keeper()) as keeper:
+        keeper.begin(REPO, later, FIRST + 500, {ADA: 2, BOB: 1})
+        with contextlib.closing(engine.carrier(incarnation=later)) as new:
+            new.append(ADA, 3, [b"3"])
+            assert keeper.prune(REPO, later, FIRST + 499) == 0
+            assert len(everything(carrier)) == 2, "the rows of another log stay"
+            with pytest.raises(door.LogInUse.error):
+                keeper.remove(REPO, INCARNATION)
+
+            keeper.end(REPO, INCARNATION)
+            assert keeper.last_lines(REPO, INCARNATION) == {ADA: 2, BOB: 1}
+            keeper.remove(REPO, INCARNATION)
+
+            with pytest.raises(door.AnotherEngine.error):
+                keeper.remove(REPO, INCARNATION)
+            with pytest.raises(door.AnotherEngine.error):
+                carrier.append(ADA, 3, [b"3"])
+            assert [log.head.incarnation for log in keeper.logs(REPO)] == [later]
+            assert new.append(ADA, 4, [b"4"]) == FIRST + 501
 
 
 def test_one_connection_leads_until_it_ends(engine: Engine, carrier: Carrier, other: Carrier) -> None:
@@ -441,12 +469,12 @@ def test_an_engine_that_is_not_there_is_refused_soon(engine: Engine) -> None:
 
 
 def test_acknowledged_lines_outlive_kills_of_the_server(own_engine: Engine) -> None:
-    with carriers.appending(own_engine, WRITERS[:4], rows=60) as processes:
+    with carriers.appending(own_engine, WRITERS[:3], rows=40) as processes:
         for each in processes:
             each.said()
             each.go()
         said: dict[str, list[dict[str, int]]] = {each.writer: [] for each in processes}
-        for _ in range(3):
+        for _ in range(2):
             for each in processes:
                 for _ in range(8):
                     said[each.writer].append(each.said() or {})
@@ -456,4 +484,4 @@ def test_acknowledged_lines_outlive_kills_of_the_server(own_engine: Engine) -> N
             said[each.writer] += each.results()
 
     with contextlib.closing(own_engine.carrier()) as carrier:
-        carriers.must_have(everything(carrier), said, 60)
+        carriers.must_have(everything(carrier), said, 40)

@@ -61,6 +61,10 @@ def begun(found: Foreign) -> Iterator[str]:
     yield f"Its log is {terms['incarnation']}; {found['remote']} is its archive"
     if found["rows"]:
         yield f"{counted(int(found['rows']), 'row')} of the log before were published first"
+    if found["still_open"]:
+        yield f"The log before could not be closed: {sentence(found['still_open'])}"
+        yield "  Until it is, machines that have not fetched the new charter reserve in it, and conflict with others"
+        yield "  bb's daemon closes it as soon as it can. As another role: `bb fleet prune ENGINE`, with the old engine"
     yield from travel.void(found)
     yield from _relay(found)
     yield "Other clones connect with `bb sync --pull`, then `bb fleet join ENGINE`"
@@ -214,20 +218,39 @@ def enrolled(found: Foreign) -> Iterator[str]:
     end = ";" if found["engine"]["carrier"] == "postgres" else ""
     for statement in found["statements"]:
         *lines, last = page(statement)
-        yield from [*lines, f"{last}{end}"]
+        yield from lines
+        yield f"{last}{end}"
     for step in [*found["on_server"], *found["on_machine"]]:
         yield f"-- {sentence(step)}"
 
 
 def pruned(found: Foreign) -> Iterator[str]:
-    """The rows that were removed from the engine, or would be."""
-    word = "would be removed" if found["dry_run"].is_true else "removed"
+    """The rows and logs that were removed from the engine, or would be."""
+    would = "would be " if found["dry_run"].is_true else ""
+    is_in_use = not found["upto"].is_none
     if found["rows"]:
-        yield f"{counted(int(found['rows']), 'row')} {word}, up to place {found['upto']}; the archive has them"
-    else:
+        yield f"{counted(int(found['rows']), 'row')} {would}removed, up to place {found['upto']}; the archive has them"
+    elif is_in_use:
         yield "No row can be removed now: all that are left are not archived, or not read by every machine"
-    if found["upto"] != found["archived"] and found["slowest"]:
+    if is_in_use and found["upto"] != found["archived"] and found["slowest"]:
         yield f"The archive is at {found['archived']}; {found['slowest']} has not read further than {found['upto']}"
+    for log in found["logs"]:
+        yield from _replaced(log, would)
+    if not is_in_use and not found["logs"]:
+        yield "Nothing to remove: the engine has no log of this ledger"
+
+
+def _replaced(log: Foreign, would: str) -> Iterator[str]:
+    """A log that a later one has replaced."""
+    about = f"Log {log['incarnation']}, from place {log['first']} on, is not used any more"
+    closed = "" if log["was_closed"].is_true else f"{would}closed, and "
+    if log["removed"].is_true:
+        rows = counted(int(log["rows"]), "row")
+        yield f"{about}: {closed}{would}removed with {rows}; everything in it is published"
+        return
+    writers = counted(int(log["unpublished"]), "writer")
+    yield f"{about}: {closed}kept, because lines of {writers} in it are not published"
+    yield "  The machines that recorded them send them again when they are back. Then run this command again"
 
 
 FORMS: dict[str, Callable[[Foreign], Iterable[str]]] = {

@@ -17,7 +17,7 @@ from bb.kernel import clock, json_text
 from bb.kernel.digest import digest
 from bb.kernel.errors import Refused, Usage
 from bb.ledger.files import disk, disk_refusals
-from bb.ledger.files.lock import taken_for_good
+from bb.ledger.files.lock import is_replaced, is_still_at, taken_for_good
 from bb.ledger.local import descriptor
 from bb.ledger.local.descriptor import LOCK, PID, AlreadyRunning
 
@@ -105,12 +105,24 @@ class Endpoint:
         self.token = os.urandom(TOKEN_BYTES).hex()
         return {"token": self.token}
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the lock that this process has taken is still in the home directory. If it is not, the directory was
+        deleted, or is on a disk that is away, or another daemon may have it by now."""
+        return is_still_at(os.path.join(self.folder, LOCK), self._lock)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the home directory was deleted and made anew."""
+        return is_replaced(os.path.join(self.folder, LOCK), self._lock)
+
     def leave(self) -> None:
-        """Remove the descriptor and the socket, and release the lock."""
-        for name in (descriptor.DESCRIPTOR, PID):
-            disk.remove_if_there(os.path.join(self.folder, name))
-        if self._socket_path:
-            remove_socket(self._socket_path, self.folder)
+        """Remove the descriptor and the socket, and release the lock. The files of another daemon stay."""
+        if not self.is_replaced:
+            for name in (descriptor.DESCRIPTOR, PID):
+                disk.remove_if_there(os.path.join(self.folder, name))
+            if self._socket_path:
+                remove_socket(self._socket_path, self.folder)
         if self._lock >= 0:
             os.close(self._lock)
 

@@ -7,13 +7,14 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bb.daemon.fleet.closing_logs import ClosingLogs
 from bb.daemon.fleet.follow_up import FollowUp
 from bb.daemon.fleet.question_socket import Answer, QuestionSocket
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
 from bb.kernel.errors import BbError, Busy
 from bb.ledger.files import disk
-from bb.ledger.files.lock import taken_for_good
+from bb.ledger.files.lock import is_replaced, is_still_at, taken_for_good
 from bb.ledger.fleet import engines, relay, settings
 from bb.ledger.fleet.outbox import RelayStopped
 from bb.ledger.fleet.relay import Relay
@@ -53,11 +54,13 @@ class CloneRelay:
         self.asked = 0  # questions since the start
         self.waiting = 0  # questions without an answer yet
         self._follow_up = FollowUp(place, loop, env, log)
+        self._closing_logs = ClosingLogs(place, loop, log)
         try:
             self._begin()
             self._socket = QuestionSocket(loop, place.store, env, self.ask)
         except BaseException:
             self._follow_up.close()
+            self._closing_logs.close()
             os.close(self._lock)
             raise
 
@@ -97,8 +100,14 @@ class CloneRelay:
         return self.waiting > 0 or bool(getattr(self._relay, "has_work", False))
 
     @property
+    def is_in_place(self) -> bool:
+        """Whether the clone is still there. If it is not, it was deleted (and perhaps made anew), or is on a disk that
+        is away."""
+        return is_still_at(fleet_files.path(self.place.store, fleet_files.LOCK), self._lock)
+
+    @property
     def is_wanted(self) -> bool:
-        """Whether the clone is still there and still has an engine."""
+        """Whether the clone still has an engine."""
         return settings.is_joined(self.place.store)
 
     def reconnect_if_moved(self) -> None:
@@ -114,7 +123,9 @@ class CloneRelay:
         """Stop listening, and end the relay soon. It answers the questions that wait."""
         self._is_stopping = True
         self._follow_up.close()
-        self._socket.stop_listening()
+        self._closing_logs.close()
+        lock = fleet_files.path(self.place.store, fleet_files.LOCK)
+        self._socket.stop_listening(leaves_files=is_replaced(lock, self._lock))
         self._relay.stop()
 
     @property

@@ -20,7 +20,8 @@ from bb.ops.ledger import applying
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
 SHARE = 1000  # applying may take a thousandth of a processor: where lines come all the time, it is done less often
 LONGEST = 600.0  # seconds until it is done at the latest
-QUIET = 60.0  # seconds that it waits for a moment in which nothing comes
+QUIET = 2.0  # seconds in which nothing comes: then it is done, because nobody waits for the processor
+LONGEST_WAIT = 60.0  # seconds that it waits for such a moment
 
 
 class FollowUp:
@@ -32,6 +33,7 @@ class FollowUp:
         self._is_working = False
         self._not_before = 0.0
         self._seen: object = None  # the state at the last look
+        self._changed_at = 0.0
         self._waits_since: float | None = None  # for a quiet moment
         self._timer = loop.later(0, self._look)
 
@@ -41,11 +43,12 @@ class FollowUp:
     def _look(self) -> None:
         self._timer = self._loop.later(GLANCE, self._look)
         now, state = time.monotonic(), self._state()
-        is_quiet, self._seen = state == self._seen, state
+        if state != self._seen:
+            self._seen, self._changed_at = state, now
         if self._is_working or now < self._not_before or state == self._applied:
             return
         self._waits_since = self._waits_since or now
-        if is_quiet or now - self._waits_since > QUIET:
+        if now - self._changed_at >= QUIET or now - self._waits_since >= LONGEST_WAIT:
             self._is_working, self._applied, self._waits_since = True, state, None
             threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
 

@@ -63,12 +63,15 @@ class QuestionSocket:
         """The number of commands that are connected."""
         return len(self._clients)
 
-    def stop_listening(self) -> None:
-        """Take no more questions: commands see that no relay runs. Those that were asked can still be answered."""
+    def stop_listening(self, *, leaves_files: bool = False) -> None:
+        """Take no more questions: commands see that no relay runs. Those that were asked can still be answered. It
+        LEAVES FILES at the address alone if they are those of another relay."""
         if self._listener.fileno() < 0:
             return
         self._loop.forget(self._listener.fileno())
         self._listener.close()
+        if leaves_files:
+            return
         disk.remove_if_there(fleet_files.path(self._store, fleet_files.ADDRESS))
         if self._path:
             endpoint.remove_socket(self._path, os.path.join(self._store, fleet_files.FOLDER))

@@ -1,11 +1,13 @@
 """The relays of a daemon: one for each clone on this machine that has joined a fleet and asked for it.
 
 A clone asks once (`fleet_attend`), and the daemon remembers it: a daemon that starts again resumes its relay. A clone
-that has left its fleet, or is gone, is forgotten.
+that has left its fleet is forgotten. If a clone is deleted, its relay ends. It is remembered for another day, because
+the clone may be on a network disk that is away.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -26,6 +28,7 @@ from bb.ops.desk.desk import Desk
 
 LOOK_AGAIN = 5.0  # seconds between looks at the clones: has one left its fleet, or another process let go of one?
 TO_STOP = 3.0  # seconds for all relays to end
+REMEMBERED = 24 * 3600.0  # seconds that a clone which is not there any more is remembered
 
 
 class Relays:
@@ -39,6 +42,7 @@ class Relays:
         self._relays: dict[str, CloneRelay] = {}  # by store
         self._ending: list[CloneRelay] = []
         self._places: dict[str, Place] = {}  # that are remembered
+        self._gone_since: dict[str, float] = {}  # remembered clones that are not there any more
         self._refused: dict[str, str] = {}  # why a remembered clone has no relay here, as it was logged last
 
     def begin(self) -> None:
@@ -49,6 +53,8 @@ class Relays:
     def attend(self, place: Place) -> dict[str, Any]:
         """Run the relay of the clone at PLACE from now on. Returns whether it is started by this."""
         ownership.refuse_foreign(place, self._desk.env)
+        if (running := self._relays.get(place.store)) and not running.is_in_place:
+            self._end(running)  # of a clone that was deleted and made anew
         is_started = place.store not in self._relays
         if is_started:
             try:
@@ -99,25 +105,37 @@ class Relays:
             self._ending.remove(one)
         for store, place in list(self._places.items()):
             running = self._relays.get(store)
-            if running and not running.is_wanted:
+            if running and not running.is_in_place:
+                self._log.info(f"{place.title} was deleted, or its disk is away")
+                self._end(running)
+            elif running and not running.is_wanted:
                 self._log.info(f"{place.title} has left its fleet")
-                running.stop()
-                self._ending.append(self._relays.pop(store))
+                self._end(running)
             elif running:
                 running.reconnect_if_moved()
             else:
                 self._resume(place)
         self._loop.later(LOOK_AGAIN, self._look)
 
+    def _end(self, running: CloneRelay) -> None:
+        """End a relay, without waiting for it."""
+        running.stop()
+        self._ending.append(self._relays.pop(running.place.store))
+
     def _resume(self, place: Place) -> None:
         """Start the relay of a remembered clone, unless that is not possible now."""
+        if not os.path.isdir(place.common):
+            if self._loop.now() - self._gone_since.setdefault(place.store, self._loop.now()) >= REMEMBERED:
+                self._forget(place)
+            return
+        self._gone_since.pop(place.store, None)
         try:
             if is_held(fleet_files.path(place.store, fleet_files.LOCK)):
                 raise RelayElsewhere()
             ownership.refuse_foreign(place, self._desk.env)
             self._start(place)
         except NotInFleet.error:
-            self._remember({store: one for store, one in self._places.items() if store != place.store})
+            self._forget(place)
         except BbError as refusal:
             if self._refused.get(place.store) != refusal.message:
                 self._refused[place.store] = refusal.message
@@ -128,6 +146,10 @@ class Relays:
         self._relays[place.store] = clone_relay.attend(place, self._loop, self._desk.env, self._log, heard)
         self._refused.pop(place.store, None)
         self._log.info(f"runs the relay of {place.title}, {place.store}")
+
+    def _forget(self, place: Place) -> None:
+        self._gone_since.pop(place.store, None)
+        self._remember({store: one for store, one in self._places.items() if store != place.store})
 
     def _remember(self, places: dict[str, Place]) -> None:
         self._places = places

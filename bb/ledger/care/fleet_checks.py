@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from bb.kernel.escaping import harmless
 from bb.kernel.plurals import counted
 from bb.ledger.care.finding import BROKEN, GOOD, ODD, Finding
-from bb.ledger.published import pins
+from bb.ledger.local import fleet_files
+from bb.ledger.published import lacking_rows, pins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +20,12 @@ if TYPE_CHECKING:
 MANY_ROWS = 5000  # that the archive lacks; a relay archives every few seconds
 LARGE_SKEW = 60  # seconds
 STATUS = "bb fleet status"
+MAY_BE_PUSHED_BY = "find out who pushed it; then"
 
 
 def findings(place: Place, now: int) -> Iterator[Finding]:
     """The findings about the fleet of the clone at PLACE; none without a fleet."""
+    yield from _open_logs(place)
     if pins.read(place.store).terms is None:
         return
     from bb.ledger.fleet import overview  # noqa: PLC0415  (most ledgers have no fleet)
@@ -32,7 +37,9 @@ def findings(place: Place, now: int) -> Iterator[Finding]:
         yield Finding("fleet rights", BROKEN, text, "ask the person who runs the engine: bb fleet enroll MACHINE")
     if (health := found["health"]) is not None:
         yield _engine(health)
-    if found["state"] == overview.CONNECTED:
+    if refusal := lacking_rows.refusal(place.store, found["terms"]["incarnation"]):
+        yield Finding("fleet archive", BROKEN, str(refusal), f"{MAY_BE_PUSHED_BY} bb fleet begin --again --reason '…'")
+    elif found["state"] == overview.CONNECTED:
         yield _archive(found)
     if (skew := found["clock_skew_seconds"]) is not None and abs(skew) > LARGE_SKEW:
         yield Finding("fleet clock", ODD, f"this machine's clock differs from the engine's by {abs(skew):.0f} s", None)
@@ -57,6 +64,17 @@ def _state(found: dict[str, Any]) -> tuple[str, str, str | None]:
     alive = sum(one["is_alive"] for one in found["machines"])
     lag = f"{counted(found['lag'], 'row')} behind, " if found["lag"] else ""
     return GOOD, f"{carrier}, place {found['place']}, {lag}{unsent}, {counted(alive, 'machine')} alive", None
+
+
+def _open_logs(place: Place) -> Iterator[Finding]:
+    """Logs that were replaced from this clone, and that could not be closed yet."""
+    if not os.path.exists(fleet_files.path(place.store, fleet_files.REPLACED_LOGS)):
+        return
+    from bb.ledger.fleet import replaced_logs  # noqa: PLC0415
+
+    for log in replaced_logs.still_open(place.store):
+        text = f"log {log.incarnation} on {log.address} is not used any more, and could not be closed yet"
+        yield Finding("fleet old log", ODD, harmless(text), f"bb fleet prune '{log.address}'")
 
 
 def _engine(health: dict[str, Any]) -> Finding:

@@ -71,7 +71,8 @@ EngineRewound = Refused.declare(
 FleetEnded = Refused.declare(
     "FLEET_ENDED",
     "The engine's log is closed: the fleet has ended, or has moved on to another log",
-    hint="the repository's charter says where lines go now: `bb sync`",
+    hint="fetch the new charter with `bb sync`, then run the command again; the relay fetches it by itself within "
+    "seconds",
 )
 Pruned = Refused.declare(
     "ENGINE_PRUNED",
@@ -176,8 +177,8 @@ if TYPE_CHECKING:
             once they are on the engine's disk. Lines that the engine has are not appended twice; if it has all of
             them, this is the place of the row with the last one. More lines than a row can have become several rows.
 
-            Raises AppendUnknown, Gap (details: `next`, the number that the engine expects), Forked, Denied, FleetEnded
-            or EngineUnreachable.
+            Raises AppendUnknown, Gap (details: `next`, the number that the engine expects), Forked, Denied or
+            FleetEnded. EngineUnreachable means that the engine has taken none of the lines.
             """
 
         def read(self, since: int, most: int = MOST_READ) -> list[Row]:
@@ -225,9 +226,15 @@ if TYPE_CHECKING:
         def logs(self, repo: str = "") -> list[Log]:
             """The logs of REPO, or of all repositories, in the order of their first places."""
 
-        def prune(self, repo: str, upto: int) -> int:
-            """Remove the rows up to place UPTO, which the published ledger must have. The digests and the last numbers
-            of the writers stay, and so does the last row. Returns how many rows were removed."""
+        def prune(self, repo: str, incarnation: str, upto: int) -> int:
+            """Remove the rows of a log up to place UPTO, which the published ledger must have. The digests and the last
+            numbers of the writers stay, and so does the last row. Returns how many rows were removed."""
+
+        def last_lines(self, repo: str, incarnation: str) -> dict[str, int]:
+            """The number of the last line of each writer, in a log or published before it."""
+
+        def remove(self, repo: str, incarnation: str) -> None:
+            """Remove a closed log with everything in it. Raises LogInUse if it is not closed."""
 
         def health(self) -> dict[str, Any]:
             """As that of a carrier."""

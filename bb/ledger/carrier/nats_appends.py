@@ -59,6 +59,7 @@ class Appends:
         self._reader = reader
         self.token = ANY
         self._known: dict[str, Known] = {}
+        self._has_stored = False  # whether the current append has stored a row
 
     def forget(self) -> None:
         """The connection is a new one: look at each subject again."""
@@ -72,12 +73,20 @@ class Appends:
             return self._append(writer, first, lines)
         except Lost as lost:
             self._known.clear()
-            raise EngineUnreachable(str(lost)) from None
+            raise self._lost(str(lost)) from None
+        except EngineUnreachable.error as unreachable:
+            self._known.pop(writer, None)
+            raise self._lost(unreachable.message) from unreachable
         except BaseException:
             self._known.pop(writer, None)
             raise
 
+    def _lost(self, why: str) -> Exception:
+        """The refusal of an append. Of several rows, the server may have some."""
+        return AppendUnknown(why) if self._has_stored else EngineUnreachable(why)
+
     def _append(self, writer: str, first: int, lines: Sequence[bytes]) -> int:
+        self._has_stored = False
         for _ in range(TRIES):
             known = self._known.get(writer) or self._look(writer)
             if first > known.next:
@@ -90,6 +99,7 @@ class Appends:
                 stored = self._store(writer, known, piece)
                 if stored is None:
                     break  # another message came first
+                self._has_stored = True
                 place, known = stored, Known(stored, known.next + len(piece))
                 self._known[writer] = known
             else:

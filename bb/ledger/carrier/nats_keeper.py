@@ -84,13 +84,24 @@ class NatsKeeper:
             found = [self._log(info) for info in self._streams() if not repo or _names(info).repo == repo]
         return sorted(found, key=lambda log: (log.repo, log.first))
 
-    def prune(self, repo: str, upto: int) -> int:
-        removed = 0
+    def prune(self, repo: str, incarnation: str, upto: int) -> int:
+        names = Names(repo, incarnation)
         with self._at_work():
-            for info in self._streams():
-                if _names(info).repo == repo:
-                    removed += self._prune(_names(info), info, upto)
-        return removed
+            return self._prune(names, nats_log.info_of(self._connection, names), upto)
+
+    def last_lines(self, repo: str, incarnation: str) -> dict[str, int]:
+        names = Names(repo, incarnation)
+        with self._at_work():
+            info = nats_log.info_of(self._connection, names)
+            found = LogReader(self._connection, names).checkpoint_at(info, info["state"]["last_seq"])
+        return {writer: written.last for writer, written in found.writers.items()}
+
+    def remove(self, repo: str, incarnation: str) -> None:
+        names = Names(repo, incarnation)
+        with self._at_work():
+            if not nats_log.is_closed(nats_log.info_of(self._connection, names)):
+                raise LogInUse(f"the log {names.log} is not closed")
+            self._delete(names)
 
     def health(self) -> dict[str, Any]:
         with self._at_work():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 
 from bb.kernel import json_text
-from bb.kernel.errors import Usage
+from bb.kernel.errors import NotFound, Usage
 from bb.kernel.escaping import harmless
 from bb.ledger.carrier.door import AnotherEngine, Denied, Head, Log, LogInUse, first_digest
+from bb.ledger.carrier.postgres_schema import schema
 from bb.ledger.carrier.postgres_session import (
     MAY_NOT,
     UNPREPARED,
@@ -77,12 +77,23 @@ from bb.log l where $1 in ('', l.repo) order by l.repo, l.first, l.id
 """
 PRUNE = """
 with kept as (
-    update bb.log set oldest = least($2 + 1, place) where repo = $1 and oldest < least($2 + 1, place)
+    update bb.log set oldest = least($3 + 1, place)
+        where repo = $1 and incarnation = $2 and oldest < least($3 + 1, place)
     returning id, oldest
 ), removed as (
     delete from bb.row r using kept where r.log = kept.id and r.place < kept.oldest returning r.place
 )
 select count(*) from removed
+"""
+LAST_LINES = """
+select w.writer, w.last from bb.writer w join bb.log l on l.id = w.log where l.repo = $1 and l.incarnation = $2
+"""
+REMOVE = """
+with gone as (delete from bb.log where repo = $1 and incarnation = $2 and is_closed returning id),
+    beats as (delete from bb.beat b using gone where b.log = gone.id),
+    writers as (delete from bb.writer w using gone where w.log = gone.id),
+    rows as (delete from bb.row r using gone where r.log = gone.id)
+select count(*) from gone
 """
 ROLE_OF = "select count(*), coalesce(bool_or(rolsuper or rolcreaterole), false)::text from pg_roles where rolname = $1"
 END_SESSIONS = """
@@ -100,13 +111,11 @@ NotAMachine = Usage.declare(
     "That name cannot be the role of a machine",
     hint="use letters, digits, `_`, `-` and `.`, at most 63, and no role that administers the server",
 )
-
-
-def schema() -> str:
-    """The statements that make the tables and functions. They can be run again."""
-    path = os.path.join(os.path.dirname(__file__), "postgres_schema.sql")
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+NotEnrolled = NotFound.declare(
+    "MACHINE_NOT_ENROLLED",
+    "The engine has no role of that machine",
+    hint="`bb fleet status` shows the machines of the fleet",
+)
 
 
 class PostgresKeeper:
@@ -117,10 +126,6 @@ class PostgresKeeper:
     def __init__(self, conninfo: str) -> None:
         self._conninfo = conninfo
         self._session: Session | None = None
-
-    @staticmethod
-    def schema() -> str:
-        return schema()
 
     def prepare(self) -> None:
         """Make the schema, if it is not there."""
@@ -150,8 +155,16 @@ class PostgresKeeper:
             return []
         return list(_logs(self._ask(LOGS, repo)))
 
-    def prune(self, repo: str, upto: int) -> int:
-        return self._ask(PRUNE, repo, upto).number(0, 0)
+    def prune(self, repo: str, incarnation: str, upto: int) -> int:
+        return self._ask(PRUNE, repo, incarnation, upto).number(0, 0)
+
+    def last_lines(self, repo: str, incarnation: str) -> dict[str, int]:
+        found = self._ask(LAST_LINES, repo, incarnation)
+        return {found.text(row, 0) or "": found.number(row, 1) for row in range(found.count)}
+
+    def remove(self, repo: str, incarnation: str) -> None:
+        if not self._ask(REMOVE, repo, incarnation).number(0, 0) and not self._head(repo, incarnation).is_closed:
+            raise LogInUse(f"log {incarnation} is not closed")
 
     def unbind(self, writer: str) -> int:
         """Let the next machine that uses a WRITER be bound to it: a clone has moved to another machine. Returns in how
@@ -162,10 +175,7 @@ class PostgresKeeper:
         """The statements that give a MACHINE its role and its rights. `run` runs them. They set no password: how the
         machine proves its name is for `pg_hba.conf`, see `hba_lines`."""
         role = quoted(machine)
-        found = self._ask(ROLE_OF, machine)
-        if found.text(0, 1) == "true":
-            raise NotAMachine(f"{machine} is a role that administers the server")
-        is_new = not found.number(0, 0)
+        is_new = not self._has_role(machine)
         rights = "nosuperuser nocreatedb nocreaterole noreplication noinherit"
         return [
             f"create role {role} login {rights} connection limit {CONNECTIONS}"
@@ -187,12 +197,21 @@ class PostgresKeeper:
     def revoke(self, machine: str) -> list[str]:
         """The statements that take a MACHINE's rights away and end its connections. Its writers stay bound to it."""
         role = quoted(machine)
+        if not self._has_role(machine):
+            raise NotEnrolled(f"the server has no role {machine}")
         return [
             f"alter role {role} nologin",
             f"revoke all on all functions in schema bb from {role}",
             f"revoke all on schema bb from {role}",
             END_SESSIONS.format(role=_literal(machine)),
         ]
+
+    def _has_role(self, machine: str) -> bool:
+        """Whether the server has that role. Refused if it administers the server."""
+        found = self._ask(ROLE_OF, machine)
+        if found.text(0, 1) == "true":
+            raise NotAMachine(f"{machine} is a role that administers the server")
+        return bool(found.number(0, 0))
 
     def hba_lines(self, machine: str) -> list[str]:
         """Lines for the server's `pg_hba.conf`, of which the person takes one."""

@@ -7,6 +7,7 @@ because a late answer would be taken for that of the next request.
 
 from __future__ import annotations
 
+import os
 import select
 import threading
 from time import monotonic
@@ -16,11 +17,12 @@ from psycopg import conninfo, pq
 
 from bb.kernel.errors import Refused
 from bb.kernel.escaping import harmless
+from bb.ledger.carrier import postgres_service
 from bb.ledger.carrier.door import Denied, EngineNotDurable, EngineUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from psycopg.pq.abc import PGconn, PGresult
@@ -283,9 +285,23 @@ def complete(address: str) -> str:
     except psycopg.Error as error:
         raise EngineUnreachable(f"that is not the address of a PostgreSQL server: {_shown(str(error))}") from error
     missing: dict[str, Any] = {name: value for name, value in SETTLED.items() if name not in given}
-    if "," in str(given.get("host") or given.get("hostaddr") or "") and "target_session_attrs" not in given:
+    missing |= _server_of_service(given)
+    servers = {**missing, **given}
+    if "," in str(servers.get("host") or servers.get("hostaddr") or "") and "target_session_attrs" not in given:
         missing["target_session_attrs"] = "primary"
     return conninfo.make_conninfo(address, **missing)
+
+
+def _server_of_service(given: Mapping[str, Any]) -> dict[str, str]:
+    """The host of the service that an address names, unless the address names a host itself. psycopg looks up the name
+    of a host that it is given, while other threads go on. libpq, which would read it from the service, stops the whole
+    process for as long as nobody answers."""
+    named = given.get("service")
+    if not named or "host" in given or "hostaddr" in given:
+        return {}
+    file = given.get("servicefile")
+    service = postgres_service.options(str(named), {**os.environ, **({"PGSERVICEFILE": str(file)} if file else {})})
+    return {name: service[name] for name in ("host", "hostaddr", "port") if name in service and name not in given}
 
 
 def _connected(address: str) -> psycopg.Connection[Any]:

@@ -144,6 +144,20 @@ def is_held(path: str) -> bool:
         os.close(fd)
 
 
+def is_still_at(path: str, fd: int) -> bool:
+    """Whether the file at PATH is the one that is open as FD. It is another one, or none, if its folder was deleted, or
+    is on a disk that is away."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(fd))
+    except OSError:
+        return False
+
+
+def is_replaced(path: str, fd: int) -> bool:
+    """Whether another file than the one that is open as FD is at PATH: its folder was deleted and made anew."""
+    return os.path.exists(path) and not is_still_at(path, fd)
+
+
 class NoLock:
     """A lock that does nothing, for a ledger that has no other writer."""
 

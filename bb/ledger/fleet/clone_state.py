@@ -118,7 +118,7 @@ class CloneState:
         else:
             base = self._from_archive(known, tip, terms)
             self.imported = base.place
-            about = {"imported": base.place, "repo": self.repo, "law": law}
+            about = {"began": base.place, "imported": base.place, "repo": self.repo, "law": law}
             self._file.make(base, about, tip.last_lines.items(), {})
         # After a power failure, some lines may be missing in the journals, and others may not be noted as new.
         self.store.look_at_everything()
@@ -172,6 +172,12 @@ class CloneState:
         if self.fold is None:
             raise NoFleet()
         return self.fold
+
+    def writer(self) -> str | None:
+        """Our own writer; None if there is none yet. Other processes make it, or another one in its place."""
+        if writers.own_writer(os.path.join(self.path, writers.JOURNALS), self.store.writer) != self.store.writer:
+            self.store.reopen()
+        return self.store.writer
 
     def own_writers(self) -> list[str]:
         return writers.all_in(os.path.join(self.path, writers.JOURNALS))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+QUIET = 1.0  # seconds without an answer
 NEVER = float("-inf")
 
 
@@ -41,7 +42,7 @@ class Connection:
         self.heard_at = 0
         self.freshness = Freshness()
         self.connects = 0
-        self.tried_at = self.asked_health_at = NEVER
+        self.tried_at = self.asked_health_at = self._answered_at = NEVER
 
     def open(self) -> Head:
         """Connect, and compare the engine's log with what this clone has read of it. Returns its head."""
@@ -75,8 +76,14 @@ class Connection:
             found = question()
         finally:
             self._outbox.silent_since = None
-        self.heard_at = time.time_ns() // 1_000_000
+        self.heard_at, self._answered_at = time.time_ns() // 1_000_000, moment()
         return found
+
+    def must_be_there(self) -> None:
+        """Ask an engine that was quiet whether it is there, before it is sent lines. The connection may be lost and
+        nothing says so; lines that were sent over it would be uncertain for long."""
+        if moment() - self._answered_at >= QUIET:
+            self.compare()
 
     # -- whether it is the right log
 

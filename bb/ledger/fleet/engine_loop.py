@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LOOK_AROUND = 1.0  # seconds between two looks for lines that nobody told of
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 3.0  # seconds between two attempts to connect
 STOPPED_PAUSE = 3.0  # seconds until the engine is compared again, after it was found to be wrong
-NEVER = float("-inf")
+NEVER, FAR = float("-inf"), float("inf")
 STOPS = (AnotherEngine, EngineRewound, FleetEnded, EngineNotDurable, NoFleet, door.Pruned)
 
 
@@ -62,6 +62,7 @@ class EngineLoop:
         self.housekeeping = Housekeeping(place, now, state, shared, self.connection, log, heard)
         self._is_begun = False
         self._pause = FIRST_PAUSE
+        self._connected_at = FAR  # when the current connection was made
 
     @property
     def digest(self) -> str | None:
@@ -126,7 +127,8 @@ class EngineLoop:
         self._log(f"connected to {kind}, at place {place} of {head.place}")
         with self._shared.lock:
             self._outbox.is_connected, self._outbox.trouble, self._outbox.stop = True, None, None
-        self._pause = FIRST_PAUSE
+        self._connected_at = moment()
+        self.housekeeping.has_connected()
         self.reader.has_connected(head)
 
     # -- one turn
@@ -180,8 +182,14 @@ class EngineLoop:
         with self._shared.lock:
             self._outbox.lost_connection(refusal, NEVER if self._outbox.is_connected else self.connection.tried_at)
         self._shared.answer_due()
+        if moment() - self._connected_at > self._pause:  # a server that only takes connections does not count
+            self._pause = FIRST_PAUSE
+        self._connected_at = FAR
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
+        self.housekeeping.look_while_away()
         self._rest(pause, NEVER if pause < 1 else 0.3)
+        if self._is_begun and not self.state.is_current():
+            self._is_begun = False
 
     def _stop(self, refusal: BbError) -> None:
         """The engine, or the charter, is not what it must be: no verdicts, until it is right again."""

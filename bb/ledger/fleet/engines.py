@@ -11,6 +11,7 @@ from importlib import import_module
 
 from bb.kernel.errors import Refused, Usage
 from bb.kernel.escaping import harmless
+from bb.ledger.carrier import postgres_schema
 from bb.ledger.carrier.door import AnotherEngine
 from bb.ledger.fleet.settings import EngineAddress, InvalidEngine
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 POSTGRES, NATS = "postgres", "nats"
 SHOWN = 80  # characters of an address in a refusal
-PATHS = ("creds", "ca", "cert", "key")  # in an address of NATS; the daemon has another directory
+PATHS = ("creds", "nkey", "ca", "cert", "key")  # in an address of NATS; the daemon has another directory
 NATS_SCHEMES = ("nats://", "tls://")
 EXTRAS = {POSTGRES: "fleet", NATS: "nats"}  # of the package
 
@@ -54,7 +55,8 @@ def parse(text: str, env: Mapping[str, str]) -> EngineAddress:
     if not text and not any(env.get(name) for name in ("PGSERVICE", "PGHOST", "PGHOSTADDR")):
         raise NoEngine()
     if text and "=" not in text and not text.startswith(("postgres://", "postgresql://")):
-        raise InvalidEngine(f"{harmless(text[:SHOWN])!r} is not the address of an engine")
+        shown = text.rpartition("@")[2]  # what is before it may have a password
+        raise InvalidEngine(f"{harmless(shown[:SHOWN])!r} is not the address of an engine")
     postgres_address = _library("bb.ledger.fleet.postgres_address", POSTGRES)
     return EngineAddress(POSTGRES, postgres_address.complete(text, env))
 
@@ -115,7 +117,7 @@ def _library(module: str, carrier: str) -> Any:
 
 def schema() -> str:
     """The statements that make what bb needs in PostgreSQL. No server is asked."""
-    return str(_library("bb.ledger.carrier.postgres", POSTGRES).PostgresKeeper.schema())
+    return postgres_schema.schema()
 
 
 def enroller(engine: EngineAddress, *, runs: bool) -> Any:

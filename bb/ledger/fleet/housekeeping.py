@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CHARTER = 2.0  # seconds between two looks at the charter
 LOOK_AGAIN = 10.0  # seconds between two looks at the git remote, while the engine is wrong
+LOOK_WHILE_AWAY = 60.0  # seconds between two of them while the engine is away: the fleet may have ended, or moved on
 HEALTH = 60.0  # seconds between two questions about the engine's settings
 NEVER = float("-inf")
 
@@ -52,6 +53,7 @@ class Housekeeping:
         self.archiving = Archiving(state, self.git, place, now)
         self.machines: list[Machine] = []
         self._others = machines.Others()
+        self._away_since: float | None = None
         self._hearing = Hearing()
         self._log_of = ""  # the incarnation of the log whose machines are heard
         self._beaten_at = self._looked_at = self._compared_charter_at = NEVER
@@ -97,8 +99,9 @@ class Housekeeping:
         """Say that this machine is alive, and record who else is: EVERYTHING that the engine knows, or what is new."""
         self._beaten_at = moment()
         connection, state, asked_at = self._connection, self._state, self._now()
-        ours = machines.own(state.path, state.store.writer or "", state.must_fold().place, asked_at)
-        connection.call(lambda: connection.engine.beat(ours))
+        if writer := state.writer():  # without one, this machine has recorded nothing, and has no agents
+            ours = machines.own(state.path, writer, state.must_fold().place, asked_at)
+            connection.call(lambda: connection.engine.beat(ours))
         head = connection.compare()
         self._leave_closed_log(head)
         self.machines = connection.call(connection.engine.alive)
@@ -144,6 +147,18 @@ class Housekeeping:
             self._log(f"git: {aside.text_of(self.git.failure)}")
             self.archiving.has_failed(self.git.failure)
             self.git.failure = None
+
+    def has_connected(self) -> None:
+        """The engine answers again."""
+        self._away_since = None
+
+    def look_while_away(self) -> None:
+        """The engine does not answer. If that lasts, look now and then whether the ledger still has this fleet."""
+        now = moment()
+        if self._away_since is None:
+            self._away_since = now
+        elif now - max(self._away_since, self._looked_at) >= LOOK_WHILE_AWAY:
+            self.look_for_charter()
 
     def look_for_charter(self) -> None:
         """Fetch the published ledger, if that was not done just now: it may have another charter."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bb.ledger.carrier.door import EngineRewound, first_digest, next_digest
+from bb.ledger.published import lacking_rows
 from bb.ledger.published.charter import LedgerRewritten
 from bb.ledger.travel import row_archive
 
@@ -18,8 +19,11 @@ def publish(sync: Sync, carrier: Carrier) -> int:
     it are left out: the engine has lost history, and they have places that others had before."""
     count = 0
     while rows := continuing(tip_of(sync), carrier):
+        try:
+            row_archive.archive(sync, rows)
+        except lacking_rows.ArchiveLacksRows.error:
+            break  # nothing can follow there; the machines send their lines again, to the next log
         count += len(rows)
-        row_archive.archive(sync, rows)
     return count
 
 

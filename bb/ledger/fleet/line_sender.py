@@ -82,9 +82,11 @@ class LineSender:
         self._append(batch.replace(last=batch.first + len(lines) - 1), lines)
 
     def _append(self, batch: Batch, lines: list[bytes]) -> None:
+        connection = self._connection
+        connection.must_be_there()
         with self._shared.lock:
-            self._outbox.sends(batch)
-        connection, asked_at = self._connection, moment()
+            before = self._outbox.sends(batch)
+        asked_at = moment()
         try:
             place = connection.call(lambda: connection.engine.append(batch.writer, batch.first, lines))
         except door.Gap.error as gap:
@@ -94,6 +96,10 @@ class LineSender:
             self._leave(batch.writer, forked.message)
         except door.Denied.error as denied:
             self._deny(batch.writer, denied)
+        except door.EngineUnreachable.error:  # nothing was sent
+            with self._shared.lock:
+                self._outbox.has_not_sent(batch, before)
+            raise
         else:
             self.appends += 1
             with self._shared.lock:
@@ -122,7 +128,7 @@ class LineSender:
     def _signed(self, batch: Batch) -> Batch | None:
         """The BATCH as far as it is signed, if each append must be signed. A signature is made aside."""
         store = self._state.store
-        if batch.writer != store.writer:
+        if batch.writer != store.writer and batch.writer != self._state.writer():
             return batch
         must_sign = aside.must_sign(store)
         if not must_sign:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PENDING = "GRANT_PENDING"  # the code of `ops/holdings/global_reservations.py`, which raises it in the command
 RECENT = 45.0  # seconds; as of so long ago, a grant is still called a grant: nobody is taken over that soon
-SOON = 1.5  # seconds until an ask is refused whose lines were not sent, while the engine does not answer
+SOON = 1.0  # seconds until an ask is refused whose lines were not sent, while the engine does not answer
 LONGEST_PATIENCE = 3600.0
 MOST_EVENTS = 1000  # in one ask
 MOST_LINES = 400  # in one append
@@ -145,9 +145,17 @@ class Outbox:
                 return Batch(writer, done + 1, min(n, done + MOST_LINES))
         return None
 
-    def sends(self, batch: Batch) -> None:
-        """The BATCH is about to be given to the engine."""
-        self.sent[batch.writer] = max(batch.last, self.sent.get(batch.writer, 0))
+    def sends(self, batch: Batch) -> int:
+        """The BATCH is about to be given to the engine. Returns the last line of its writer that may have been sent
+        before."""
+        before = self.sent.get(batch.writer, 0)
+        self.sent[batch.writer] = max(batch.last, before)
+        return before
+
+    def has_not_sent(self, batch: Batch, before: int) -> None:
+        """The BATCH did not leave this machine: only the lines up to BEFORE may have been sent."""
+        self.sent[batch.writer] = before
+        self.was_told = True
 
     def was_acknowledged(self, batch: Batch, place: int) -> None:
         """The engine has the lines on its disk, the last one in the row at PLACE."""

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import conninfo, pq
 
 from bb.kernel.escaping import harmless
-from bb.ledger.files import disk
+from bb.ledger.carrier import postgres_service
 from bb.ledger.fleet import settings
 
 TYPE_CHECKING = False
@@ -41,6 +41,7 @@ VARIABLES = {
     "PGCHANNELBINDING": "channel_binding",
     "PGGSSENCMODE": "gssencmode",
 }
+LAST_PORT = 65535
 STRICT = "verify-full"  # the server must show a certificate for the name that we connect to
 
 
@@ -48,11 +49,12 @@ def complete(text: str, env: Mapping[str, str]) -> str:
     """The connection string TEXT with what the variables in ENV add to it, and with TLS unless the server is local or
     the mode is given."""
     given = _read(text)
+    _check_numbers(given)
     if secret := next((name for name in SECRETS if name in given), None):
-        raise settings.SecretInAddress(f"the address has a {secret}")
+        raise settings.SecretInAddress(f"the address has the option {secret}, which is a secret")
     variables = {option: env[name] for name, option in VARIABLES.items() if env.get(name) and option in _known()}
     named = given.get("service") or variables.get("service")
-    service = _service(named, {**env, **_file_in(given)}) if named else {}
+    service = postgres_service.options(named, {**env, **_file_in(given)}) if named else {}
     ours = {**{name: value for name, value in variables.items() if name not in service}, **given}
     everything = {**service, **ours}
     is_unknown = named and not service  # the service may be any server
@@ -83,8 +85,18 @@ def _read(text: str) -> dict[str, str]:
         return {name: str(value) for name, value in conninfo.conninfo_to_dict(text).items() if value is not None}
     except psycopg.ProgrammingError as error:
         # libpq quotes the string in its message, and the string may have a password.
-        shown = harmless(str(error).split('"')[0].strip(" :"))
+        shown = harmless(str(error).split('"')[0].strip(" :\n"))
         raise settings.InvalidEngine(f"libpq cannot read that connection string: {shown}") from None
+
+
+def _check_numbers(given: Mapping[str, str]) -> None:
+    """Refuse numbers that libpq refuses only when it connects."""
+    for port in given.get("port", "").split(","):
+        if port and not (port.isascii() and port.isdigit() and 0 < int(port) <= LAST_PORT):
+            raise settings.InvalidEngine(f"{harmless(port[:20])!r} is not a port")
+    seconds = given.get("connect_timeout", "0")
+    if not (seconds.isascii() and seconds.lstrip("-").isdigit()):
+        raise settings.InvalidEngine(f"connect_timeout must be a number of seconds, not {harmless(seconds[:20])!r}")
 
 
 def _known() -> frozenset[str]:
@@ -94,29 +106,6 @@ def _known() -> frozenset[str]:
 
 def _file_in(given: Mapping[str, str]) -> dict[str, str]:
     return {"PGSERVICEFILE": given["servicefile"]} if "servicefile" in given else {}
-
-
-def _service(name: str, env: Mapping[str, str]) -> dict[str, str]:
-    """What the service file says about the service NAME. Empty if there is none; libpq says so when it connects."""
-    found = _section(env.get("PGSERVICEFILE") or os.path.expanduser("~/.pg_service.conf"), name)
-    if found is None and env.get("PGSYSCONFDIR"):
-        found = _section(os.path.join(env["PGSYSCONFDIR"], "pg_service.conf"), name)
-    return found or {}
-
-
-def _section(path: str, name: str) -> dict[str, str] | None:
-    """The options in one section of a service file; None if it has no such section."""
-    options: dict[str, str] | None = None
-    for line in (disk.read_small(path) or b"").decode("utf-8", "replace").splitlines():
-        line = line.strip()
-        if line.startswith("["):
-            if options is not None:
-                break
-            options = {} if line == f"[{name}]" else None
-        elif options is not None and "=" in line and not line.startswith("#"):
-            option, _, value = line.partition("=")
-            options[option.strip()] = value.strip()
-    return options
 
 
 def _absolute(name: str, value: str) -> str:

@@ -119,7 +119,7 @@ class ResultsFile:
 
     def flaws(self, most: int = 20) -> list[tuple[int, str, int, int, str]]:
         """The newest rows that do not count: place, writer, first line, number of lines, reason."""
-        query = "select place, writer, first, lines, reason from flawed order by place desc limit ?"
+        query = "select place, writer, first, lines, reason from flawed where writer <> '-' order by place desc limit ?"
         return self._open().execute(query, (most,)).fetchall()
 
     def is_in_place(self) -> bool:

@@ -10,7 +10,7 @@ from bb.coordination.holdings.admission import Admitted
 from bb.coordination.holdings.ordered_admission import Changes, OrderedAdmission
 from bb.kernel.record import Record
 from bb.ledger.carrier import sound_rows
-from bb.ledger.carrier.door import VOID, EngineRewound, next_digest
+from bb.ledger.carrier.door import EngineRewound, next_digest
 from bb.ledger.journal import bulk_check
 from bb.ledger.journal.line import START, BadLine, Link
 from bb.ledger.travel import row_facts
@@ -109,7 +109,7 @@ class RowFold:
         folded = self._folded(row)
         self.place, self.digest = row.place, digest
         self.changed.add(folded.changes)
-        if folded.flaw and row.writer != VOID:
+        if folded.flaw:
             self.flawed.append(folded)
         return folded
 

@@ -15,6 +15,7 @@ The index stores how far it has read the log, and looks only at the journals in 
 
 from __future__ import annotations
 
+import errno
 import os
 
 from bb.kernel import ids, json_text
@@ -104,13 +105,16 @@ def changes_since(store: str, before: Mark) -> Changes:
 
 
 class Turn:
-    """`with Turn(store):` one process at a time writes received journals: a sync, or the relay of a fleet."""
+    """`with Turn(store):` one process at a time writes received journals: a sync, or the relay of a fleet. Refused if
+    the store is not there any more, so that the relay makes no folder where a clone was deleted."""
 
     def __init__(self, store: str, patience: float = PATIENCE) -> None:
         from bb.ledger.files.lock import Lock  # noqa: PLC0415  (commands that read lock nothing)
 
         path = os.path.join(store, FOLDER, LOCK)
         if not os.path.exists(path):
+            if not os.path.isdir(store):
+                raise disk.refusal(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), store))
             disk.make_folder(os.path.join(store, FOLDER))
             disk.make_empty(path)
         self._lock = Lock(path, patience)

@@ -20,7 +20,7 @@ from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Protocol
 
     from bb.coordination.holdings.admission import Grant
@@ -102,6 +102,20 @@ def read(store: str) -> FleetResults | None:
         _open.clear()
         known = _open[path] = inode, Reading(path)
     return known[1].results()
+
+
+def counted(store: str, incarnation: str, places: Iterable[int]) -> list[int]:
+    """Those of PLACES whose rows count, as the relay of this clone has read them. Rows that it has not read are left
+    out."""
+    if read(store) is None:
+        return []
+    file = _open[path_of(store)][1]
+    known = dict(file.ask("select name, value from about"))
+    if known.get("incarnation") != incarnation or "began" not in known:
+        return []
+    began, last = int(known["began"]), int(known["place"])
+    flawed = {place for (place,) in file.ask("select place from flawed")}
+    return [place for place in sorted(places) if began < place <= last and place not in flawed]
 
 
 class Reading:

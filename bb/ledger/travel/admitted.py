@@ -7,7 +7,7 @@ another remote is the arbiter than before, or if other lines count.
 
 from __future__ import annotations
 
-from bb.coordination.holdings import admission
+from bb.coordination.holdings import admission, holdings
 from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.kernel import ids
 from bb.ledger.index import counting
@@ -91,6 +91,21 @@ def without_ended(pins: Pins, settled: Admitted, generation: int) -> Pins:
     names = [*settled.generations, *later]
     counted = pins.counted and pins.counted.keeping(names)
     return pins.replace(admitted=pins.admitted.keeping(names), counted=counted)
+
+
+def without_forgotten(pins: Pins, store: Store) -> Pins:
+    """PINS without the places of reservations that ended before the floor of a fleet, as the relay does it. Otherwise a
+    clone that only fetches would keep them for ever, because it makes no snapshots."""
+    index = store.caught_up()
+    if list(index.damages()):
+        return pins
+    live = {name for name, _ in index.entries_by_term(holdings.NAME, "live")}
+
+    def kept(results: Admitted) -> Admitted:
+        names = [name for name, at in results.generations.items() if at >= results.floor or name in live]
+        return results.keeping(names)
+
+    return pins.replace(admitted=kept(pins.admitted), counted=pins.counted and kept(pins.counted))
 
 
 def of_history(git_dir: str, commit: str, arbiter: Arbiter | None) -> tuple[Admitted, Tip]:

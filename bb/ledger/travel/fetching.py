@@ -9,7 +9,7 @@ from bb.coordination.records import signers
 from bb.kernel.errors import Conflict
 from bb.ledger.git import git
 from bb.ledger.journal import received
-from bb.ledger.published import fleet_results
+from bb.ledger.published import fleet_results, lacking_rows
 from bb.ledger.published.charter import LedgerRewritten, NotALedger, must_be_ours
 from bb.ledger.published.layout import LOCAL
 from bb.ledger.records import creation, payload_removal, set_aside
@@ -165,6 +165,8 @@ class Fetching(SyncedRemote):
             self.arrivals.judge(self.signatures.known.policy, incoming)
         begun = found.settled if commits[0].parent is None else None
         self.remember(self.pin.replace(tip=after), commits, begun)
+        if fleet := after.charter.fleet:
+            lacking_rows.compare(self.store.path, fleet.incarnation, commits)
         remote.mark_verified(self.store.place.common, self.name, after.commit)
         if self.begun_anew:  # no local ref may keep the earlier commits alive
             git.run(["update-ref", LOCAL, after.commit], git_dir=self.store.place.common)

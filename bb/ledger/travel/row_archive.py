@@ -17,7 +17,7 @@ from bb.ledger.git import program
 from bb.ledger.journal import received
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import START, BadLine, blanked
-from bb.ledger.published import fleet_terms, order_file
+from bb.ledger.published import fleet_results, fleet_terms, lacking_rows, order_file
 from bb.ledger.published.layout import ORDER
 from bb.ledger.published.order_file import ArchivedRow
 from bb.ledger.published.tip import Commit
@@ -55,6 +55,7 @@ def archive(sync: Sync, rows: Sequence[Row]) -> Tip:
     if tip is None or tip.charter.fleet is None or (rows and rows[0].place > tip.place + 1):
         sync.look()  # this clone has not seen the branch lately
     while waiting := _waiting(sync, rows):
+        _must_be_whole(sync, _tip(sync))
         try:
             _publish(sync, waiting)
         except remote.Moved as moved:
@@ -128,8 +129,25 @@ def _counted(sync: Sync, tip: Tip, rows: Sequence[Row]) -> list[Row]:
             links[row.writer] = sound_rows.link_after(row, before)
             counted.append(row)
         except BadLine:
+            _must_not_count(sync, tip, row)
             counted.append(row.replace(writer=VOID, first=0, octets=b""))
     return counted
+
+
+def _must_not_count(sync: Sync, tip: Tip, row: Row) -> None:
+    """Refuse if the relay of this clone has counted ROW: then the archive lacks earlier lines of its writer."""
+    store, incarnation = sync.store.path, tip.charter.fleet.incarnation if tip.charter.fleet else ""
+    if fleet_results.counted(store, incarnation, [row.place]):
+        lacking_rows.note(store, incarnation, row.place, None)
+        _must_be_whole(sync, tip)
+
+
+def _must_be_whole(sync: Sync, tip: Tip) -> None:
+    """Refuse to go on after an archive that is known to lack lines."""
+    incarnation = tip.charter.fleet.incarnation if tip.charter.fleet else ""
+    if refusal := lacking_rows.refusal(sync.store.path, incarnation):
+        sync.look()  # the fleet may have begun again
+        raise refusal
 
 
 def _last_link(sync: Sync, tip: Tip, writer: str) -> Link:

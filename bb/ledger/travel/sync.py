@@ -16,7 +16,7 @@ from bb.ledger.published import fleet_terms
 from bb.ledger.published.charter import must_be_ours
 from bb.ledger.published.layout import HIDDEN
 from bb.ledger.published.tip import Commit, Tip
-from bb.ledger.travel import arbitration, coverage, due_snapshot, publish, remote
+from bb.ledger.travel import admitted, arbitration, coverage, due_snapshot, publish, remote
 from bb.ledger.travel.fetching import Fetching
 from bb.ledger.travel.sync_lock import FIRST_PAUSE, random_pause
 from bb.ledger.travel.sync_result import SyncResult
@@ -45,6 +45,7 @@ class Sync(Fetching):
     def __init__(self, store: Store, name: str, now: int, patience: float) -> None:
         super().__init__(store, name, now, patience)
         self._named_before = self.pins.named
+        self._floor_before = self.pins.admitted.floor
         self._went = self._attempts = 0
         self.archived: int | None = None
         self._not_compacted: str | None = None
@@ -68,6 +69,14 @@ class Sync(Fetching):
                 self.archived = made.archived
             self._not_compacted = made.not_made or self._not_compacted
         self._keep_to_the_law()
+        self._forget_old_places()
+
+    def _forget_old_places(self) -> None:
+        """Keep the saved results of a fleet small, once its floor has risen."""
+        tip, floor = self.pin.tip, self.pins.admitted.floor
+        if floor > self._floor_before and tip and self.decides and coverage.has_all(self.store, tip):
+            self._floor_before = floor
+            self.save(admitted.without_forgotten(self.pins, self.store))
 
     def _keep_to_the_law(self) -> None:
         """Compute the admitted reservations again, if other lines count now than last time, or the remote is the

@@ -15,8 +15,8 @@ IN_LINE = (
 )
 
 
-def without_line(hint: str) -> str:
-    """HINT with the command that waits in place of the one that gets in line."""
+def without_line(text: str) -> str:
+    """TEXT with the command that waits in place of the one that gets in line."""
     for one, other in IN_LINE:
-        hint = hint.replace(one, other)
-    return hint.replace("--queue", WAIT)
+        text = text.replace(one, other)
+    return text.replace("--queue", WAIT)

@@ -12,6 +12,7 @@ from bb.kernel.errors import BbError
 from bb.ledger.records.drafts import draft_of
 from bb.ledger.views import holdings_queue
 from bb.messaging.mail import mail
+from bb.ops.desk import fleet_hints
 
 MOST_NAMED = 10  # scopes
 NOWHERE = "a" * 12  # the writer of a place that is not recorded yet
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
     from bb.messaging.facts import Sent
 
 
-def due(index: Index, held: Holdings, store: str, who: str, decided: Sequence[Any]) -> list[Any]:
+def due(
+    index: Index, held: Holdings, store: str, who: str, decided: Sequence[Any], *, is_in_fleet: bool = False
+) -> list[Any]:
     """The facts to record for the agents in line, after the facts DECIDED by WHO. Their author is the agent that each
-    fact names first."""
+    fact names first. IN a FLEET, a reservation that is granted here would not hold on other machines, so the places end
+    (but not those that wait to hold something open)."""
     left = {fact.place for fact in decided if isinstance(fact, LeftLine)}
     live = [place for place in holdings_queue.own_places(index) if place.id not in left]
-    ended = [fact for place in live for fact in _ended(index, held, place, decided)]
+    ended = [fact for place in live for fact in _ended(index, held, place, decided, is_in_fleet)]
     left |= {fact.place for fact in ended if isinstance(fact, LeftLine)}
     line = [
         one
@@ -70,7 +74,7 @@ def at_once(index: Index, held: Holdings, queued: Queued, line: Sequence[Waiter]
     return [fact for _, facts in granted for fact in [*facts, *mail.incursion_notifications(facts)]]
 
 
-def _ended(index: Index, held: Holdings, place: Place, decided: Sequence[Any]) -> list[Any]:
+def _ended(index: Index, held: Holdings, place: Place, decided: Sequence[Any], is_in_fleet: bool) -> list[Any]:
     """The facts that end PLACE without a grant; none if it goes on."""
     if granting.is_settled(place, decided, lambda one: held.overlaps(one.scopes)):
         return [LeftLine(place.agent, place.id, places.GRANTED)]
@@ -78,6 +82,8 @@ def _ended(index: Index, held: Holdings, place: Place, decided: Sequence[Any]) -
         return [LeftLine(place.agent, place.id, places.RETIRED)]
     if place.until <= held.now:
         return [LeftLine(place.agent, place.id, places.TIME_OVER), _time_over(place)]
+    if is_in_fleet and not place.is_open:
+        return [LeftLine(place.agent, place.id, places.CANCELLED), _without_line(place)]
     return []
 
 
@@ -112,6 +118,13 @@ def _time_over(place: Place) -> Sent:
     """The message that tells an agent that its place in line is over."""
     text = f"Your place in line for {_names(place)} is over: its time ended at {clock.text(place.until)}"
     body = f"{text}. To get in line again: `bb reserve {_words(place)} --queue`."
+    return mail.notice(place.agent, (place.agent,), text, body, place.bead)
+
+
+def _without_line(place: Place) -> Sent:
+    """The message that tells an agent that a fleet has begun, which keeps no line."""
+    text = f"Your place in line for {_names(place)} is over: this ledger has a fleet now, which keeps no line"
+    body = f"{text}. To wait for it: `bb reserve {_words(place)} {fleet_hints.WAIT}`."
     return mail.notice(place.agent, (place.agent,), text, body, place.bead)
 
 

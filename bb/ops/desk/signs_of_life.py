@@ -102,7 +102,7 @@ def grants(desk: Desk, index: Index, held: Holdings, who: str, decided: Sequence
         return []
     from bb.ops.desk import line_grants  # noqa: PLC0415  (mostly nobody is in line)
 
-    return line_grants.due(index, held, desk.place.store, who, decided)
+    return line_grants.due(index, held, desk.place.store, who, decided, is_in_fleet=desk.is_in_fleet)
 
 
 def first_member(fact: Fact) -> str:

@@ -7,8 +7,10 @@ import contextlib
 from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError
 from bb.kernel.plurals import counted
-from bb.ledger.fleet import engines, incarnations, settings
+from bb.ledger.carrier.door import AnotherEngine
+from bb.ledger.fleet import engines, incarnations, replaced_logs, settings
 from bb.ledger.fleet.incarnations import FleetExists, Order
+from bb.ledger.fleet.replaced_logs import OpenLog
 from bb.ledger.published import fleet_results
 from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.travel import publish
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
 
     from bb.ledger.carrier.door import Carrier, Keeper
     from bb.ledger.fleet.settings import EngineAddress
+    from bb.ledger.published.fleet_terms import FleetTerms
     from bb.ledger.published.pins import Pins
     from bb.ledger.published.tip import Tip
     from bb.ops.desk.desk import Desk
 
 PATIENCE = 300
+RELAY = "`bb fleet begin ENGINE --relay ENGINE`: two addresses of one engine, which differ in the role"
 
 
 class RelayEngine(Engine):
@@ -84,15 +88,20 @@ def begin(
         raise connections.needs_reason("begin --again")
     secret_patterns.refuse_secrets(reason or "")
     target = connections.engine(desk, engine, saved=again)
+    own = target if relay is None else engines.parse(relay, desk.env)
+    if own.carrier != target.carrier:
+        raise AnotherEngine(
+            f"the relay must use the same engine, which is {target.carrier}, not {own.carrier}", hint=RELAY
+        )
     known = connections.known_pins(desk)
     beginning = _Beginning(desk, known, target, Order(who, reason or "", desk.now()), is_again=again)
-    with contextlib.closing(engines.keeper(target)) as keeper:
+    with connections.as_owner("begin"), contextlib.closing(engines.keeper(target)) as keeper:
         incarnations.must_be_durable(target.carrier, keeper.health())
         planned = beginning.planned(keeper)
         if dry_run:
             return planned
         made = beginning.made(keeper, timeout)
-    settings.write(desk.store.path, engines.parse(relay, desk.env) if relay else target)
+    settings.write(desk.store.path, own)
     relays = relay_start.attend(desk, str(made["terms"]["incarnation"]))
     return planned | made | {"void": fleet_changes.follow(desk), "relay": relays}
 
@@ -105,6 +114,7 @@ class _Beginning:
         self._remote = connections.arbiter(desk, known)
         self._tip = known.remote(self._remote).tip
         self._is_again = is_again
+        self.still_open: str | None = None  # why the log so far could not be closed
         fleet = self._tip.charter.fleet if self._tip else None
         if fleet and not is_again:
             raise FleetExists()
@@ -122,6 +132,7 @@ class _Beginning:
             "first": self._first(),
             "rows": 0,
             "void": fleet_changes.would_be_void(self._desk, "?", by_archive=self._is_again),
+            "still_open": None,
             "steps": self._steps(keeper),
         }
 
@@ -135,6 +146,7 @@ class _Beginning:
         writers = counted(len(tip.last_lines) if tip else 0, "writer")
         if self._is_again:
             steps = [
+                "close the log so far, if its engine can be reached: it takes no more lines",
                 f"publish on {name} what the engine's log so far still has, as far as it continues the archive",
                 "give up reservations that are neither in the archive nor in that log any more",
             ]
@@ -165,27 +177,46 @@ class _Beginning:
             "terms": connections.terms_shown(tip.charter.fleet),
             "first": tip.charter.fleet.first if tip.charter.fleet else 0,
             "rows": rows,
+            "still_open": self.still_open,
             "tip": tip.commit,
         }
 
     def _begun(self, sync: Sync, keeper: Keeper, stack: contextlib.ExitStack) -> tuple[Tip, int]:
-        if self._is_again:
-            return incarnations.begin_again(sync, keeper, self._order, self._before(stack))
-        return incarnations.begin(sync, keeper, self._order), 0
+        if not self._is_again:
+            return incarnations.begin(sync, keeper, self._order), 0
+        sync.look()  # nothing is closed as long as the charter cannot be replaced
+        terms = incarnations.must_have_fleet(sync.pin.tip)
+        saved = settings.read(self._desk.store.path)
+        old = saved if saved and saved.carrier == terms.carrier else None
+        self._close(keeper, old, terms)
+        return incarnations.begin_again(sync, keeper, self._order, self._before(old, terms, stack))
 
-    def _before(self, stack: contextlib.ExitStack) -> Carrier | None:
-        """The carrier of the log so far. It is closed first, if that is possible, so that nothing is added to it. None
-        if it cannot be reached, or is gone."""
-        saved, terms = settings.read(self._desk.store.path), self._tip.charter.fleet if self._tip else None
-        if saved is None or terms is None or saved.carrier != terms.carrier:
+    def _close(self, keeper: Keeper, old: EngineAddress | None, terms: FleetTerms) -> None:
+        """Close the log so far, so that nothing is added to it. If that is not possible now, it is done later."""
+        repo, store = self._desk.store.clone.repo, self._desk.store.path
+        if keeper.kind == terms.carrier:
+            try:
+                keeper.end(repo, terms.incarnation)
+            except BbError:
+                pass  # it is on another engine, or lost
+            else:
+                return
+        if old is None:
+            self.still_open = f"this clone does not know the engine of log {terms.incarnation}"
+            return
+        log = OpenLog(old.carrier, old.address, repo, terms.incarnation)
+        try:
+            replaced_logs.close(log)
+        except BbError as refusal:
+            replaced_logs.note(store, log)
+            self.still_open = refusal.message
+
+    def _before(self, old: EngineAddress | None, terms: FleetTerms, stack: contextlib.ExitStack) -> Carrier | None:
+        """The carrier of the log so far. None if it cannot be reached, or is gone."""
+        if old is None:
             return None
         repo = self._desk.store.clone.repo
-        carrier = stack.enter_context(contextlib.closing(engines.open_carrier(saved, repo, terms)))
-        try:
-            with contextlib.closing(engines.keeper(saved)) as keeper:
-                keeper.end(repo, terms.incarnation)
-        except BbError:
-            pass  # a machine's role may not close it; then its relays find the new charter with their next fetch
+        carrier = stack.enter_context(contextlib.closing(engines.open_carrier(old, repo, terms)))
         try:
             carrier.head()
         except BbError:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from bb.coordination.holdings.reservations import InvalidArgs
+from bb.ledger.carrier.door import Denied, EngineUnreachable
 from bb.ledger.fleet import engines, settings
 from bb.ledger.travel import arbitration, renamed_remotes
 from bb.ops.ledger.sync import ONLY_PULL, NotPublished
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bb.kernel.errors import BbError
     from bb.ledger.fleet.settings import EngineAddress
     from bb.ledger.published.fleet_terms import FleetTerms
     from bb.ledger.published.pins import Pins
     from bb.ops.desk.desk import Desk
 
+CHECK_ADDRESS = "check the address, and that the server runs and lets you in; then run the command again"
 TURN_PATIENCE = 10.0  # seconds to wait for a running sync
 
 
@@ -41,6 +47,27 @@ def engine(desk: Desk, named: str | None, *, saved: bool) -> EngineAddress:
     """The engine that is NAMED; if none is, the SAVED one of this clone, or the one in libpq's variables."""
     known = settings.read(desk.store.path) if saved and named is None else None
     return known or engines.parse(named or "", desk.env)
+
+
+@contextlib.contextmanager
+def reaching(if_lost: str = "") -> Iterator[None]:
+    """Requests to an engine that the user has named. If it cannot be reached, the address may be wrong."""
+    try:
+        yield
+    except EngineUnreachable.error as refusal:
+        lost = f". If the engine is gone for good: {if_lost}" if if_lost else ""
+        raise EngineUnreachable(refusal.message, hint=CHECK_ADDRESS + lost) from refusal
+
+
+@contextlib.contextmanager
+def as_owner(verb: str, if_lost: str = "") -> Iterator[None]:
+    """The same, for what only the role may do that owns bb's tables. IF_LOST is what helps if the engine is gone."""
+    try:
+        with reaching(if_lost):
+            yield
+    except Denied.error as refusal:
+        hint = f"use the role that owns bb's tables: `bb fleet {verb} ENGINE`, with an address that names this role"
+        raise Denied(refusal.message, hint=hint) from refusal
 
 
 def shown(engine: EngineAddress) -> dict[str, str]:

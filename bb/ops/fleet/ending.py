@@ -74,6 +74,8 @@ def end(
     name = connections.arbiter(desk, known)
     terms = incarnations.must_have_fleet(known.remote(name).tip)
     target = None if lost else connections.engine(desk, engine, saved=True)
+    if target:
+        engines.must_fit(target, terms)
     planned = {
         "dry_run": dry_run,
         "remote": name,
@@ -103,6 +105,7 @@ def _ended(desk: Desk, sync: Sync, target: EngineAddress | None, terms: FleetTer
     reads = settings.read(desk.store.path) or target
     repo = desk.store.clone.repo
     with (
+        connections.as_owner("end", if_lost="`bb fleet end --lost --reason '…'`"),
         contextlib.closing(engines.keeper(target)) as keeper,
         contextlib.closing(engines.open_carrier(reads, repo, terms)) as carrier,
     ):

@@ -98,7 +98,8 @@ def _steps(desk: Desk, tip: Tip | None) -> list[str]:
 def _checked(desk: Desk, target: settings.EngineAddress, tip: Tip | None) -> tuple[Head, dict[str, Any]]:
     """The head of the engine's log, which must be the one that the charter at TIP names, and the engine's health."""
     terms = incarnations.must_have_fleet(tip)
-    with contextlib.closing(engines.open_carrier(target, desk.store.clone.repo, terms)) as carrier:
+    opened = engines.open_carrier(target, desk.store.clone.repo, terms)
+    with connections.reaching(), contextlib.closing(opened) as carrier:
         head = carrier.head()
         if tip is not None:
             same_log.check(carrier, head, tip)

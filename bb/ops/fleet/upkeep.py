@@ -1,4 +1,4 @@
-"""What the person who runs the engine does: print its tables, give a machine its rights, remove archived rows."""
+"""What the person who runs the engine does: print its tables, and give a machine its rights."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import contextlib
 
 from bb.coordination.holdings.reservations import InvalidArgs
 from bb.kernel import ids
-from bb.ledger.fleet import engines, incarnations
+from bb.ledger.fleet import engines
 from bb.ops.agent_params import AsPerson
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
 from bb.ops.fleet import connections
 from bb.ops.fleet.parameters import Engine, MachineName
-from bb.ops.ledger.sync import must_exist
 from bb.ops.params import Text, invalid
 
 TYPE_CHECKING = False
@@ -86,10 +85,11 @@ def enroll(
     """
     signs_of_life.person(desk, agent)
     if writer and not do:
-        raise InvalidArgs("--writer needs --do", path="$.writer")
+        hint = f"`bb fleet enroll {machine} --writer {writer} --do`"
+        raise InvalidArgs("--writer needs --do", hint=hint, path="$.writer")
     target = connections.engine(desk, engine, saved=True)
     runs = do or revoke or writer is not None
-    with contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
+    with connections.as_owner("enroll"), contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
         statements = keeper.revoke(machine) if revoke else keeper.enroll(machine)
         if do:
             keeper.run(statements)
@@ -105,42 +105,4 @@ def enroll(
         "statements": statements,
         "on_server": [f"The server lets the role in by a line in its pg_hba.conf: {line}" for line in lines],
         "on_machine": [step.format(role=machine) for step in ON_MACHINE] if has_steps else [],
-    }
-
-
-@op("fleet.prune", screen="fleet", examples=("bb fleet prune --dry-run", "bb fleet prune"))
-def prune(
-    desk: Desk, engine: Engine | None = None, *, agent: AsPerson | None = None, dry_run: bool = False
-) -> dict[str, Any]:
-    """Remove rows from the engine that the published ledger has, so that it stays small. Only the person may do this.
-
-    Rows go up to the last one that is archived and that every machine of the last hour has read. A machine that is
-    further behind, and every new one, reads them from the published branch. What was withdrawn from the ledger leaves
-    the engine only by this.
-
-    Parameters:
-        dry_run: Say which rows would be removed, without doing it.
-    """
-    must_exist(desk)
-    signs_of_life.person(desk, agent)
-    known = connections.known_pins(desk)
-    tip = known.remote(connections.arbiter(desk, known)).tip
-    terms = incarnations.must_have_fleet(tip)
-    target = connections.engine(desk, engine, saved=True)
-    repo, archived = desk.store.clone.repo, tip.place if tip else 0
-    with contextlib.closing(engines.open_carrier(target, repo, terms)) as carrier:
-        head, machines = carrier.head(), carrier.alive()
-    upto = max(min([archived, *(machine.place for machine in machines)]), head.oldest - 1)
-    with contextlib.closing(engines.keeper(target)) as keeper:
-        before = next((log for log in keeper.logs(repo) if log.head.incarnation == terms.incarnation), None)
-        removed = 0 if dry_run else keeper.prune(repo, upto)
-    return {
-        "dry_run": dry_run,
-        "engine": connections.shown(target),
-        "oldest": head.oldest,
-        "upto": upto,
-        "archived": archived,
-        "slowest": min(machines, key=lambda machine: machine.place).name if machines else None,
-        "rows": removed if not dry_run else max(upto - head.oldest + 1, 0),
-        "octets": before.octets if before else 0,
     }

@@ -133,7 +133,7 @@ def _judged(
     judged = edit_verdicts.verdicts(desk.holdings(index, desk.now()), files, who, touched_lines.before(desk, heard))
     if in_way := list(edit_verdicts.that_are(path_verdicts.HELD, desk, judged).values()):
         if who:
-            return refuse(heard, _why_not(in_way, who, by))
+            return refuse(heard, _as_possible_here(desk, _why_not(in_way, who, by)))
         warning = (
             f"bb: {edit_verdicts.whose(in_way[0], None)}. No agent is named, so this is allowed as a person's edit."
         )
@@ -170,8 +170,18 @@ def _reserved(desk: Desk, heard: HookPayload, who: str, scopes: Sequence[Scope],
         wanted = Wanted(who, tuple(scopes), checked(bead), minutes(recording.TTL), is_open=True)
         recording.reserved(desk, wanted)
     except BbError as error:
-        return refuse(heard, f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})")
+        why = f"bb: the file cannot be reserved, so do not edit it: {error} ({error.hint})"
+        return refuse(heard, _as_possible_here(desk, why))
     return allow(heard)
+
+
+def _as_possible_here(desk: Desk, why: str) -> str:
+    """The reason WHY an edit is refused, with commands that are possible in a fleet if this is one."""
+    if not desk.is_in_fleet:
+        return why
+    from bb.ops.desk import fleet_hints  # noqa: PLC0415  (needed only in a fleet)
+
+    return fleet_hints.without_line(why)
 
 
 def _why_not(in_way: Sequence[dict[str, Any]], who: str, by: str) -> str:

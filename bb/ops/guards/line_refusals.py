@@ -7,6 +7,7 @@ from bb.coordination.lines import harm, unified, weave
 from bb.kernel import clock, escaping
 from bb.kernel.escaping import name, quoted
 from bb.ledger.lines import recent_changes
+from bb.ops.desk import fleet_hints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ def _ways(desk: Desk, found: Harm, path: str, who: str) -> Iterator[str]:
     if silent:
         yield f"{silent[0]} is silent. To take its lines over: bb mine {quoted(path)} --from {silent[0]} --agent {who}"
     elif found.kind == harm.WHOLE:
-        yield f"Instead: edit single places; or get in line for the file: bb reserve {quoted(path)} --exclusive --queue"
+        way = "wait for the file" if desk.is_in_fleet else "get in line for the file"
+        option = fleet_hints.WAIT if desk.is_in_fleet else "--queue"  # a fleet has no line
+        yield f"Instead: edit single places; or {way}: bb reserve {quoted(path)} --exclusive {option}"
     else:
         yield "Instead: make your change elsewhere in the file, beside these lines; other edits of the file are free."
     ask = quoted(f"I need {path}: why")

@@ -72,11 +72,12 @@ GrantVoid = Conflict.declare(
 )
 
 
-def refuse_incompatible_options(wanted: Wanted, *, is_queued: bool, key: str | None) -> None:
+def refuse_incompatible_options(wanted: Wanted, *, is_queued: bool, has_deadline: bool, key: str | None) -> None:
     """Refuse the options that a reservation in a fleet does not support."""
     wait = f"wait for the scopes instead: `{command(wanted, f'--wait {WAITS_FOR}')}`"
     for name, is_given, hint in (
         ("queue", is_queued, wait),
+        ("deadline", has_deadline, wait),
         ("key", key is not None, "repeat the command without it: repeating it is safe"),
         ("allow-overlap", wanted.allow_overlap, "edit the same files beside each other: `--open`"),
     ):

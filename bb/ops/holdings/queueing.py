@@ -144,7 +144,7 @@ def _looked_at(desk: Desk, place: Place) -> Place:
     """PLACE now, after everything that time alone has made due is recorded."""
     index = desk.store.caught_up()
     held = desk.holdings(index, desk.now())
-    if line_grants.due(index, held, desk.place.store, place.agent, []):
+    if line_grants.due(index, held, desk.place.store, place.agent, [], is_in_fleet=desk.is_in_fleet):
         signs_of_life.act(desk, place.agent, lambda _, __: [])
     return places.place(place.id, desk.store.caught_up().state(places.NAME, place.id)) or place
 

@@ -130,7 +130,9 @@ def reserve(
     if desk.is_in_fleet and kind != holdings.OPEN:
         from bb.ops.holdings import fleet_reservations  # noqa: PLC0415  (needed only in a fleet)
 
-        fleet_reservations.refuse_incompatible_options(request, is_queued=queue or deadline is not None, key=key)
+        fleet_reservations.refuse_incompatible_options(
+            request, is_queued=queue, has_deadline=deadline is not None, key=key
+        )
         return fleet_reservations.reserve(desk, request, fallback, wait, allow_secret)
     if global_ or fallback:
         from bb.ops.holdings import global_reservations  # noqa: PLC0415  (most reservations need no remote)

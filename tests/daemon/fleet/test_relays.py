@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from bb.daemon.fleet import clone_relay, metrics
+from bb.daemon.fleet import clone_relay, metrics, remembered_clones
 from bb.daemon.fleet.clone_relay import NotInFleet
 from bb.daemon.fleet.metrics_server import MetricsServer
 from bb.daemon.fleet.relays import Relays
@@ -266,6 +267,62 @@ def test_a_clone_that_leaves_its_fleet_has_no_relay_any_more(stand: Stand, monke
 
     stand.until(lambda: not stand.relays.all_relays)
     stand.until(lambda: not is_held(fleet_files.path(place.store, fleet_files.LOCK)))
+
+
+def test_the_relay_of_a_clone_that_is_away_ends_and_begins_again_when_the_clone_is_back(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("bb.daemon.fleet.relays.LOOK_AGAIN", 0.01)
+    place, away = clone(stand.folder), stand.folder / "away"
+    stand.relays.begin()
+    stand.relays.attend(place)
+
+    os.rename(stand.folder / "clone", away)
+    stand.until(lambda: not stand.relays.all_relays)
+    assert not (stand.folder / "clone").exists(), "nothing is made where it was"
+
+    os.rename(away, stand.folder / "clone")
+    stand.until(lambda: stand.relays.all_relays)
+    assert is_held(fleet_files.path(place.store, fleet_files.LOCK))
+
+
+def test_a_clone_that_stays_away_is_forgotten(stand: Stand, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bb.daemon.fleet.relays.LOOK_AGAIN", 0.01)
+    monkeypatch.setattr("bb.daemon.fleet.relays.REMEMBERED", 0.0)
+    place = clone(stand.folder)
+    stand.relays.begin()
+    stand.relays.attend(place)
+
+    shutil.rmtree(stand.folder / "clone")
+
+    stand.until(lambda: remembered_clones.read(str(stand.folder / "daemon")) == [])
+
+
+def test_a_clone_that_was_deleted_and_made_anew_has_a_new_relay(stand: Stand):
+    place = clone(stand.folder)
+    Scripted.answers = {"status": {}}
+    stand.relays.attend(place)
+    shutil.rmtree(stand.folder / "clone")
+    clone(stand.folder)
+
+    assert stand.relays.attend(place)["started"] is True
+    assert len(Scripted.made) == 2
+    assert stand.asked(place.store, ask="status")() == {}
+
+
+def test_the_end_of_the_relay_of_a_deleted_clone_leaves_the_files_of_another_process_alone(stand: Stand):
+    place = clone(stand.folder)
+    stand.relays.attend(place)
+    shutil.rmtree(stand.folder / "clone")
+    clone(stand.folder)
+    other = taken_for_good(fleet_files.path(place.store, fleet_files.LOCK))
+    assert other is not None
+    address = Path(fleet_files.path(place.store, fleet_files.ADDRESS))
+    address.write_text("of another process")
+
+    assert stand.relays.attend(place)["elsewhere"] is True
+    assert address.read_text() == "of another process"
+    os.close(other)
 
 
 def test_metrics_have_numbers_and_no_path_for_this_machine_only(stand: Stand):

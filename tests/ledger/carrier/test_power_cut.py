@@ -27,7 +27,7 @@ def on_a_disk(settings: dict[str, str] | None = None) -> Iterator[tuple[power.Di
         server = engines.Postgres(folder, {"max_wal_size": "128MB", **(settings or {})}, data=disk.path / "data")
         server.own(disk.path / "data")
         try:
-            server.make()
+            server.make_anew()
             os.sync()
             server.start_again()
             yield disk, server

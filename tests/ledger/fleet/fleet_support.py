@@ -170,7 +170,7 @@ def switch(clone: Clone, engine: Any, incarnation: str = FIRST, first: int | Non
     """Let the engine order the ledger from now on."""
     store = Store(place.find(str(clone.path), {}))
     try:
-        with SyncLock(store.path, 60), store.git:  # a relay may look at the same branch
+        with SyncLock(store.path, 60), store.git:  # the relay fetches, too
             store.git.start()
             while True:
                 sync = Sync(store, "origin", NOW, 60)
@@ -226,6 +226,11 @@ def become_equal(*machines: Machine) -> None:
 
 def wait_for(condition: Callable[[], Any], machine: Machine | None = None) -> None:
     until(condition, lambda: machine.log if machine else "it")
+
+
+def is_connected_to(machine: Machine, incarnation: str) -> bool:
+    status = machine.result("status")
+    return (status["state"], status["incarnation"]) == ("connected", incarnation)
 
 
 def environment_of(machine: Machine) -> Mapping[str, str]:

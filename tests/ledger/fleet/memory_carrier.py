@@ -16,6 +16,7 @@ from typing import Any
 from bb.ledger.carrier.door import (
     MOST_READ,
     AnotherEngine,
+    EngineUnreachable,
     FleetEnded,
     Forked,
     Gap,
@@ -189,6 +190,8 @@ class MemoryCarrier:
                     return False
 
     def beat(self, machine: Machine) -> None:
+        if not machine.writer:
+            raise EngineUnreachable("that is not the id of a writer")
         self._do("beat", lambda _: self.engine.beats.update({machine.writer: (time.monotonic(), machine)}))
 
     def alive(self) -> list[Machine]:

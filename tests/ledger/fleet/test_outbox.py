@@ -103,6 +103,20 @@ def test_lines_that_may_have_been_sent_are_pending_and_only_at_the_end_of_the_pa
     assert code(at, 10.0) == "GRANT_PENDING"
 
 
+def test_lines_that_did_not_leave_the_machine_are_refused_soon_and_those_before_them_stay_pending():
+    at = outbox(recorded=2)
+    at.sends(Batch(US, 1, 1))
+    asked(at, "settle", events=[f"{US}.1"])
+    asked(at, "settle", events=[f"{US}.2"])
+
+    at.has_not_sent(Batch(US, 1, 2), at.sends(Batch(US, 1, 2)))
+    at.lost_connection(EngineUnreachable())
+
+    assert code(at, SOON) == "ENGINE_UNREACHABLE"
+    assert [ask.events for ask in at.asks] == [(f"{US}.1",)]
+    assert code(at, 10.0) == "GRANT_PENDING"
+
+
 def test_lines_of_an_earlier_process_may_have_been_sent():
     at = Outbox(lambda _: {"state": "sent"})
     at.begin({US: 1}, {US: 2}, 10)

@@ -7,29 +7,40 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from bb.coordination.facts import Reserved
 from bb.kernel.errors import Refusal
-from bb.ledger.carrier.door import AppendUnknown, Denied, EngineUnreachable, Row, next_digest
-from bb.ledger.carrier.door import Machine as Beat
+from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
-from bb.ledger.fleet import archiving, housekeeping, row_reader
+from bb.ledger.fleet import connection
 from bb.ledger.fleet.shared import Shared
-from bb.ledger.journal.journal import Journal
+from bb.ledger.git import place
 from bb.ledger.published import pins
 from bb.ledger.records.drafts import draft_of
 from bb.ledger.records.store import Store
 from bb.ledger.travel import row_archive
+from bb.ledger.travel.sync import Sync
+from bb.ledger.travel.sync_lock import SyncLock
 from tests.coordination.soon_forgotten import forgetting_soon
-from tests.engine_log import syncing
-from tests.ledger.fleet.fleet_support import FIRST, NOW, SECOND, Machine, Waiting, become_equal, fleet, switch, wait_for
-from tests.ledger.fleet.memory_carrier import MemoryEngine, MemoryLog, nothing
+from tests.ledger.fleet.fleet_support import (
+    FIRST,
+    NOW,
+    SECOND,
+    Machine,
+    Waiting,
+    become_equal,
+    fleet,
+    is_connected_to,
+    switch,
+    wait_for,
+)
+from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 from tests.stories.travel.test_signed import listed, review
-from tests.stories.travel.travel_support import clone
+from tests.stories.travel.travel_support import Clone, clone
 
 SLACK = 5.0  # seconds that a busy machine may need more
 
@@ -209,6 +220,35 @@ def test_an_engine_that_says_nothing_is_unreachable_for_lines_that_were_not_sent
         become_equal(here, there)
 
 
+def test_lines_that_cannot_leave_the_machine_are_unreachable_and_not_pending(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        engine.before = raising("append", EngineUnreachable)
+
+        assert here.code("settle", events=[here.reserved("src")]) == "ENGINE_UNREACHABLE"
+
+
+def test_an_engine_that_was_quiet_is_asked_before_it_is_sent_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connection, "QUIET", 0.0)
+    engine, goes_on = MemoryEngine(), threading.Event()
+
+    def swallow(name: str) -> None:
+        if name in ("head", "append"):
+            goes_on.wait(60)
+
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        rows = len(engine.log.rows)
+        engine.before = swallow
+        try:
+            assert here.code("settle", events=[here.reserved("src")]) == "ENGINE_UNREACHABLE"
+            assert len(engine.log.rows) == rows
+        finally:
+            engine.before = nothing
+            goes_on.set()
+
+
 def test_all_lines_that_wait_go_in_one_append(tmp_path: Path):
     engine, silent, goes_on = MemoryEngine(), threading.Event(), threading.Event()
 
@@ -331,25 +371,21 @@ def test_a_new_incarnation_begins_from_the_archive_and_gets_the_lines_that_it_la
         become_equal(here, there)
 
 
-def test_a_machine_on_which_nobody_does_anything_follows_to_the_next_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(housekeeping, "BEAT", 0.02)
+def test_an_engine_that_is_gone_for_good_does_not_hide_the_new_charter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bb.ledger.fleet.housekeeping.LOOK_WHILE_AWAY", 0.0)
+    monkeypatch.setattr("bb.ledger.fleet.housekeeping.LOOK_AGAIN", 0.0)
     engine = MemoryEngine()
     with fleet(tmp_path, engine) as (here, there):
-        for machine in (here, there):
-            machine.result("flush")
-            machine.result("fresh")
-        for log in engine.logs.values():
-            log.is_closed = True
+        here.result("flush")
+        engine.before = raising("head", EngineUnreachable, "append", "read", "wait", "beat")
+        wait_for(lambda: there.result("status")["state"] == "away")
+
         switch(here.clone, engine, SECOND, first=1_000_000)
 
-        wait_for(lambda: is_connected_to(there, SECOND), there)
-
-
-def is_connected_to(machine: Machine, incarnation: str) -> bool:
-    status = machine.result("status")
-    return (status["state"], status["incarnation"]) == ("connected", incarnation)
+        for one in (here, there):
+            wait_for(lambda one=one: (tip := pins.read(one.path).terms) and tip.incarnation == SECOND)
+        engine.before = nothing
+        wait_for(lambda: there.result("status")["incarnation"] == SECOND)
 
 
 # -- hostile rows
@@ -534,105 +570,71 @@ def test_a_row_that_does_not_count_is_archived_without_lines(tmp_path: Path):
         assert known.admitted.as_json()["grants"] == here.grants()["grants"]
 
 
-def archives_often(monkeypatch: pytest.MonkeyPatch, **others: float) -> None:
-    for name, seconds in ({"EVERY": 0.02} | others).items():
-        monkeypatch.setattr(archiving, name, seconds)
+def archived_falsely(machine: Machine, engine: MemoryEngine, writer: str) -> None:
+    """Archive what waits from the clone of MACHINE, and leave the lines of WRITER out."""
+    store = Store(machine.place)
 
+    def without(_: object, __: object, rows: Sequence[Row]) -> list[Row]:
+        return [row.replace(writer=VOID, first=0, octets=b"") if row.writer == writer else row for row in rows]
 
-def archived_by(machine: Machine, place: int) -> bool:
-    known: int = machine.result("status")["archived"]
-    return known >= place
-
-
-def test_a_leader_that_archives_nothing_does_not_stop_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    archives_often(monkeypatch, LONG=0.0, SPREAD=1)
-    engine = MemoryEngine()
-    engine.leader = object()  # a connection that holds the lock and does nothing
-    with fleet(tmp_path, engine) as (here, there):
-        won = here.reserve("src")
-
-        wait_for(lambda: archived_by(here, won["token"]) and archived_by(there, won["token"]), here)
-        assert not here.result("status")["leads"]
-
-
-def test_a_relay_whose_pushes_fail_lets_another_one_lead_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    archives_often(monkeypatch)
-    with fleet(tmp_path, starts=False) as (here, there):
-        here.start()
-        here.reserve("docs")
-        wait_for(lambda: here.result("status")["leads"], here)
-        here.clone.git("remote", "set-url", "origin", str(tmp_path / "nowhere.git"))
-        won = here.reserve("src")
-        there.start()
-
-        wait_for(lambda: archived_by(there, won["token"]), there)
-        assert "OFFLINE" in here.result("status")["archive_failure"]
-        assert there.result("status")["archive_failure"] is None
-
-
-def test_forged_rows_on_the_branch_change_no_verdict_and_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A person who may push has published a row that the engine does not have."""
-    archives_often(monkeypatch)
-    with fleet(tmp_path, starts=False) as (here, there):
-        there.start()
-        there.result("archive")
-        there.stop()
-        forge(there.clone.path)
-        here.start()
-        won = here.reserve("src")
-        wait_for(lambda: "ANOTHER_ENGINE" in (here.result("status")["archive_failure"] or ""), here)
-
-        assert won["state"] == "admitted"
-        assert here.result("status")["state"] == "connected"
-
-
-def forge(folder: Path) -> None:
-    """Publish a row of a writer of our own, as the engine might have it."""
-    with syncing(folder) as sync:
+    with pytest.MonkeyPatch.context() as patch, SyncLock(store.path, 60), store.git:
+        patch.setattr(row_archive, "_counted", without)
+        store.git.start()
+        sync = Sync(store, "origin", NOW, 60)
+        sync.look()
         tip = sync.pin.tip
         assert tip
-        lines = b"".join(raw + b"\n" for raw in Journal(sync.store.path, sync.store.writer).lines_from(1))
-        place, writer = tip.place + 1, sync.store.writer
-        digest = next_digest(tip.digest, place, writer, 1, lines)
-        row_archive.archive(sync, [Row(place, writer, 1, lines, digest)])
+        rows = machine.open_carrier().read(tip.place)
+        assert any(row.writer == writer for row in rows)
+        row_archive.archive(sync, rows)
+    store.close()
 
 
-def test_an_engine_that_withholds_rows_keeps_no_processor_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A hostile engine acknowledges lines, and gives none of them. Rows come at last, when it gives them again."""
-    monkeypatch.setattr(row_reader, "PACE", 3600.0)
-    with fleet(tmp_path) as (here, _):
-        here.result("fresh")
-        with monkeypatch.context() as withheld:
-            withheld.setattr(MemoryLog, "read", lambda *_: [])
-            event = here.reserved("src")
-            waiting = here.begin_to_ask("settle", events=[event])
-            wait_for(lambda: here.result("status")["unsent"] == 0 or here.result("status")["appends"] > 0, here)
-            before = here.result("status")["reads"]
-            for _ in range(20):
-                here.result("status")
-            assert here.result("status")["reads"] - before < 10
-        monkeypatch.setattr(row_reader, "PACE", 0.0)
+def test_an_archive_that_leaves_out_a_row_that_counts_is_noticed_and_nothing_is_built_on_it(tmp_path: Path):
+    """For readers of git, no later row of that writer would count."""
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.result("flush")
+        there.result("flush")
+        here.result("archive")
+        there.result("archive")
+        won = here.reserve("src")
+        there.result("fresh")
+        for one in (here, there):
+            one.stop()
 
-        assert waiting.get()["result"]["events"][event]["state"] == "admitted"
+        archived_falsely(there, engine, here.writer)
+        tip = here.clone.tip
+        here.start()
+        again = here.reserve("docs")
+        assert here.code("archive", patience=3.0), "it is refused"
+
+        assert here.clone.tip == tip
+        checks = here.clone.refused("doctor").details["checks"]
+        (finding,) = [each for each in checks if each["name"] == "fleet archive"]
+        assert (finding["state"], "begin --again" in finding["mend"]) == ("broken", True)
+        there.start()
+        switch(here.clone, engine, SECOND, first=1_000_000)
+        for one in (here, there):
+            wait_for(lambda one=one: one.result("status")["incarnation"] == SECOND)
+        here.result("flush")
+        become_equal(here, there)
+        here.result("archive")
+        newcomer = clone(tmp_path / "hub.git", "newcomer")
+        newcomer.sync(pull=True)
+        assert {won["id"], again["id"]} <= events_of(newcomer)
+
+
+def events_of(newcomer: Clone) -> set[str]:
+    """The ids of all events in a clone."""
+    store = Store(place.find(str(newcomer.path), {}))
+    try:
+        return {f"{journal.writer}.{n}" for journal in store.journals() for n in range(1, journal.tail().n + 1)}
+    finally:
+        store.close()
 
 
 # -- signs of life
-
-
-def test_a_place_that_another_machine_claims_to_have_read_is_not_believed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(housekeeping, "BEAT", 0.02)
-    engine = MemoryEngine()
-    with fleet(tmp_path, engine) as (here, _):
-        won = here.reserve("src")
-        engine.beats["mmmmmmmmmmmm"] = time.monotonic(), Beat("mallory", "mmmmmmmmmmmm", 1 << 62)
-        wait_for(lambda: "mallory" in [one["name"] for one in here.result("status")["machines"]], here)
-        status = here.result("status")
-
-        assert won["token"] <= status["engine_place"] < 1000
-        assert status["lag"] < 1000
-        assert max(one["place"] for one in status["machines"]) <= status["engine_place"]
 
 
 def test_agents_of_other_machines_are_heard_by_the_engines_clock(tmp_path: Path):
@@ -819,3 +821,25 @@ def test_machines_forget_the_same_grants_and_the_branch_too(tmp_path: Path):
         assert kept["id"] in grants
         assert here.result("settle", events=[first["id"]])["events"][first["id"]]["state"] == "void"
         assert dict(results.admitted.grants) == dict(there.results().admitted.grants.items()) == grants
+
+
+def test_a_clone_that_only_fetches_does_not_keep_the_places_of_all_reservations(tmp_path: Path):
+    with forgetting_soon(), fleet(tmp_path) as (here, there):
+        kept = there.reserve("docs")
+        there.result("flush")
+        there.stop()
+        sizes = []
+        for _ in range(4):
+            for _ in range(5):
+                here.release(here.reserve("src")["id"])
+                here.result("flush")
+            here.result("archive")
+            there.clone.sync(pull=True)
+            known = pins.read(there.place.store).admitted
+            sizes.append(len(known.generations))
+
+        assert kept["id"] in known.generations
+        assert sizes[-1] <= 8, sizes
+        assert there.clone.ask("agent.status", agent=there.agent)["reservations"][0]["state"] == "active"
+        there.start()
+        become_equal(here, there)

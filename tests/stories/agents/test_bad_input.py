@@ -16,11 +16,13 @@ import pytest
 
 from bb.ops import catalogue
 from bb.ops.params import Flag
+from tests import refused
 from tests.forks import Call
 from tests.grids import grid, some
 from tests.near import Near, near, run_all
+from tests.refused import BIDI, CONTROLS, NOT_UTF8, assert_refused_alike
 from tests.stories.agents.agents_support import HARBOR, OTTER, is_harmless, moment, nothing_written
-from tests.support import NOON, ROOT, Ran, Scratch, copied
+from tests.support import NOON, Ran, Scratch, copied
 
 STRANGER, RETIRED, FRESH = "never-was", "late-heron", "fresh-fern"
 
@@ -99,7 +101,7 @@ ELSEWHERE = (
     "agent.rename",  # needs two clones that have one name, as does the next: tests/stories/travel
     "agent.merge",
     "ledger.arbiter",  # tests/stories/travel/test_arbiter.py
-    "fleet.",  # needs an engine: tests/stories/fleet
+    "fleet.",  # needs an engine: tests/stories/fleet/test_bad_input.py
     *(f"ledger.{verb}" for verb in ("status", "log", "show", "verify", "export", "rebuild")),
 )
 OF_GROUPS = [op for op in catalogue.all_ops() if op.is_flat or any(found.name == "group_id" for found in op.parameters)]
@@ -189,50 +191,12 @@ def _named(repo: Scratch, call: Sequence[str]) -> list[str]:
     return [ids.get(word, word) for word in call]
 
 
-# -- what every refusal keeps to
-
-
-def _documented() -> dict[str, tuple[int, str]]:
-    """The exit status and the hint of every code, as docs/errors.md has them."""
-    page = (ROOT / "docs" / "errors.md").read_text()
-    return {
-        code: (int(status), hint)
-        for code, status, hint in re.findall(r"(?m)^\| `(\w+)` \| (\d) \| .* \| (.*) \|$", page)
-    }
-
-
-DOCUMENTED = _documented()
-
-
 def refusals(repo: Scratch, calls: Sequence[Sequence[str] | Call]) -> list[str]:
-    """The code that each of CALLS is refused with, to a program and to a person alike; nothing is written."""
+    """The code that each of CALLS is refused with. The ids in them are those of REPO."""
     named = [call if isinstance(call, Call) else Call(call) for call in calls]
     if repo.store.exists():
         named = [Call(_named(repo, call.words), call.settings) for call in named]
-    with nothing_written(repo):
-        asked = run_all(repo, [Call([*call.words, "--json"], call.settings) for call in named])
-        told = run_all(repo, named)
-    for call, in_json, as_text in zip(named, asked, told, strict=True):
-        assert_refused_alike(in_json, as_text, str(call)[:300])
-    return [answer.code for answer in asked]
-
-
-def assert_refused_alike(asked: Ran, told: Ran, call: str) -> None:
-    assert asked.status, f"{call} was not refused: {asked.out[:300]}"
-    assert asked.err == "", call
-    assert asked.out.isascii(), call
-    assert is_harmless(asked.out), call
-    error = asked.envelope["error"]
-    status, hint = DOCUMENTED[error["code"]]
-    assert asked.status == told.status == status, call
-    assert status != 1, call
-    assert error["hint"] or not hint, f"{call}: a documented hint is not given"
-    assert told.out == "", call
-    assert is_harmless(told.err), f"{call}: {told.err!r}"
-    lines = told.err.splitlines()
-    assert lines[0].startswith(f"Error: [{error['code']}] "), call
-    assert [line[:6] for line in lines[1:]] == (["Hint: "] if error["hint"] else []), f"{call}: {told.err!r}"
-    assert len(told.err) < 2000, f"{call}: a refusal does not repeat all it was given"
+    return refused.codes(repo, named)
 
 
 def test_every_verb_that_takes_input_is_tried_here():
@@ -370,7 +334,6 @@ def test_nothing_is_sent_to_nobody(repo: Near, verb: str):
 HEED_BB_AGENT = [
     verb for verb in WHO if verb not in ("agent status", "timeline", "protocol list", "protocol incursions")
 ]
-NOT_UTF8 = "\udcff\udcfeotter"  # the octets FF FE, as Python has them from the system
 
 
 @pytest.mark.parametrize("verb", HEED_BB_AGENT)
@@ -564,19 +527,6 @@ def test_a_filter_that_nothing_can_pass_finds_nothing(repo: Near, verb: str, opt
         assert found == []
 
 
-CONTROLS = {
-    "link": "\x1b]8;;http://evil.invalid\x07here\x1b]8;;\x07",
-    "clear": "\x1b[2J\x1b[H",
-    "title": "\x1b]0;title\x07",
-    "bell": "a\x07b",
-    "return": "safe\rrm -rf",
-    "backspace": "ab\b\bcd",
-    "line": "a\nError: [FORGED] not ours",
-    "delete": "a\x7fb",
-    "c1": "\x9b2Jab\x9d0;t\x9c",
-    "next-line": "a\x85b",
-}
-BIDI = {"override": "abc\u202egnp", "isolate": "a\u2066b\u2069", "mark": "a\u200fb", "line-separator": "a\u2028b"}
 MAY_BE_A_NAME = ["--scope", "PATH", "SCOPE", "A", "B"]  # a file may be called so; it is shown harmless
 REFUSED_RAW = [each for each in STRICT if each[1] not in (*FREE, "--output")]
 

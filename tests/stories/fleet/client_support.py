@@ -9,7 +9,7 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,24 +108,25 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def fleet(tmp_path: Path, server: Postgres) -> Iterator[Fleet]:
-    """A fleet on a database of its own. Every daemon ends with it."""
+def fleet(tmp_path: Path, server: Postgres, there: Mapping[str, str] | None = None) -> Iterator[Fleet]:
+    """A fleet on a database of its own. Every daemon ends with it. THERE are settings of the second machine."""
+    of = {"a": {}, "b": dict(there or {})}
     hub = scratch(tmp_path / "hub")
     hub.git("config", "receive.denyCurrentBranch", "ignore")
-    here, there = (_clone(tmp_path, hub, name, agent) for name, agent in (("a", AMBER), ("b", COBALT)))
+    here, other = (_clone(tmp_path, hub, name, agent, of[name]) for name, agent in (("a", AMBER), ("b", COBALT)))
     database = server.database()
-    with Proxy(str(server.folder / f".s.PGSQL.{server.port}")) as proxy, ended(here.at), ended(there.at):
+    with Proxy(str(server.folder / f".s.PGSQL.{server.port}")) as proxy, ended(here.at), ended(other.at):
         through = f"host=127.0.0.1 port={proxy.port} dbname={database} user=postgres sslmode=disable"
         assert here.text("fleet", "begin", server.conninfo(database), "--relay", through, BB_AGENT="").status == 0
-        assert there.text("sync", "--pull").status == 0
-        joined = there.text("fleet", "join", server.conninfo(database), BB_AGENT="")
+        assert other.text("sync", "--pull").status == 0
+        joined = other.text("fleet", "join", server.conninfo(database), BB_AGENT="")
         assert joined.status == 0, joined.err
-        yield Fleet(here, there, proxy, server, database)
+        yield Fleet(here, other, proxy, server, database)
 
 
-def _clone(tmp_path: Path, hub: Scratch, name: str, agent: str) -> Side:
+def _clone(tmp_path: Path, hub: Scratch, name: str, agent: str, settings: Mapping[str, str]) -> Side:
     hub.git("clone", "--quiet", str(hub.path), str(tmp_path / name))
-    at = Scratch(tmp_path / name, {"CCCC_HOME": str(tmp_path / f"home-{name}"), "BB_DAEMON": ""})
+    at = Scratch(tmp_path / name, {"CCCC_HOME": str(tmp_path / f"home-{name}"), "BB_DAEMON": "", **settings})
     if name == "a":
         assert at.bb("init").status == 0
         assert at.bb("sync", "--publish").status == 0

@@ -39,7 +39,7 @@ def test_a_relay_that_is_killed_at_any_step_goes_on_to_the_same_result(conninfo:
     with fleet(tmp_path, Server(conninfo), starts=False) as (here, there):
         there.start()
         tokens = set[int]()
-        for n, killed_at in enumerate(some(range(1, STEPS), 12)):
+        for n, killed_at in enumerate(some(range(1, STEPS), 6)):
             scope = f"src/{n}"
             theirs = there.reserve(f"docs/{n}")
             ours = here.reserved(scope)

@@ -22,6 +22,7 @@ from tests.fleet_worlds.fleet import Fleet, Recipe
 from tests.fleet_worlds.machine import Rules
 from tests.fleet_worlds.model import Broken
 from tests.fleet_worlds.world import DAY
+from tests.grids import part
 
 KEPT = Path(__file__).parents[2] / "data" / "worlds"
 SMALL: dict[str, Any] = {"hours": 4, "machines": 3, "agents": 12, "files": 2, "pause_minutes": 10}
@@ -39,14 +40,18 @@ KINDS: dict[str, dict[str, float]] = {
 }
 ALL = {name: rate for kind in KINDS.values() for name, rate in kind.items()} | {"backup": 2, "second_engine": 3}
 ACCIDENTS = ("backup", "failover", "second_engine")
+# What these worlds have found is shown by tests of their own, in tests/ledger/fleet/test_twins.py and test_verdicts.py.
+SHOWN = ("told-late", "twins", "twins-in-the-archive")
 
 
 def world(seed: int, failures: Mapping[str, float], **more: Any) -> Fleet:
     return Fleet(Recipe(seed=seed, failures=failures, **(SMALL | more)))
 
 
-@pytest.mark.parametrize("failures", KINDS.values(), ids=KINDS)
-def test_no_path_is_held_twice_whatever_fails(failures: Mapping[str, float]):
+@pytest.mark.each
+@pytest.mark.parametrize("kind", part(KINDS, 3))
+def test_no_path_is_held_twice_whatever_fails(kind: str):
+    failures = KINDS[kind]
     found = world(7, failures).run()
 
     assert found.model.counts["grants"] > 20
@@ -59,9 +64,16 @@ def test_no_path_is_held_twice_if_everything_fails_at_once(seed: int):
     assert world(seed, ALL).run().model.counts["grants"] > 20
 
 
-@pytest.mark.parametrize("kept", sorted(KEPT.glob("*.toml")), ids=lambda path: path.stem)
-def test_a_world_that_found_something_finds_nothing_any_more(kept: Path):
-    Fleet(Recipe.read(kept)).run()
+@pytest.mark.each
+@pytest.mark.parametrize(
+    "kept",
+    [
+        pytest.param(path.stem, marks=[pytest.mark.long] if path.stem in SHOWN else [])
+        for path in sorted(KEPT.glob("*.toml"))
+    ],
+)
+def test_a_world_that_found_something_finds_nothing_any_more(kept: str):
+    Fleet(Recipe.read(KEPT / f"{kept}.toml")).run()
 
 
 def test_an_engine_that_takes_lines_twice_changes_nothing():

@@ -16,6 +16,7 @@ from tests import engine_log
 from tests.engine_log import EngineLog
 from tests.stories.travel.branch_support import SYMLINK, Branch, File, Name, chains
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, clone, hub
+from tests.support import Scratch
 
 Files = dict[Name, File]
 LETTER = {"from": AMBER, "to": COBALT, "bead": "bb-1", "category": "INFO", "subject": "Look"}
@@ -159,6 +160,19 @@ HOSTILE: dict[str, Callable[[Branch, EngineLog], str]] = {
         }
     ),
 }
+
+
+def test_nothing_is_taken_of_what_no_relay_publishes(branch: Branch, pair: list[Clone], log: EngineLog):
+    there = pair[1]
+    good, before, digest = there.tip, pins.read(str(there.store)).remote("origin").tip, there.digest
+    for name, forge in HOSTILE.items():
+        stray = forge(branch, log)
+
+        answer = there.sync(pull=True)
+
+        assert [one["commit"] for one in answer["quarantined"]] == [stray], name
+        assert (pins.read(str(there.store)).remote("origin").tip, there.digest) == (before, digest), name
+        Scratch(branch.hub).git("update-ref", "refs/heads/bb-ledger", good)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

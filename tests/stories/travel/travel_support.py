@@ -19,7 +19,7 @@ from bb.ledger.travel import arbitration
 from bb.ops import catalogue
 from bb.ops.desk.desk import Desk
 from tests.near import Near
-from tests.support import NOON, Scratch, copied, environment, made_once, scratch
+from tests.support import NOON, Scratch, copied, environment, made_for_all, made_once, scratch
 
 AMBER, COBALT = "amber-otter", "cobalt-harbor"
 SILENT = "2026-01-05T13:00:00.000Z"  # an hour after noon, when everybody was last heard of
@@ -130,18 +130,20 @@ def _at_work(names: tuple[str, ...], after: Callable[[list[Clone]], object]) -> 
 @functools.cache
 def _registered(names: tuple[str, ...]) -> Path:
     """The folder of a hub and its clones, that every other is a copy of: it takes dozens of commands to make one."""
-    folder = made_once("at-work")
-    at = hub(folder / "hub.git")
-    found = []
-    for place, name in enumerate(names):
-        made = clone(at, f"clone-{place}")
-        made.ask("agent.register", name=name, role="builder")
-        with _without_an_arbiter():
-            made.sync(publish=True)
-        found.append(made)
-    for each in found:
-        each.sync(pull=True)
-    return folder
+
+    def make(folder: Path) -> None:
+        at = hub(folder / "hub.git")
+        found = []
+        for place, name in enumerate(names):
+            made = clone(at, f"clone-{place}")
+            made.ask("agent.register", name=name, role="builder")
+            with _without_an_arbiter():
+                made.sync(publish=True)
+            found.append(made)
+        for each in found:
+            each.sync(pull=True)
+
+    return made_for_all("-".join(["registered", *names]), make)
 
 
 @contextmanager
