@@ -47,7 +47,7 @@ class Archiving:
         self._pause = FAILED_PAUSE
         self._seen = -1  # jobs of git that had ended
         self.failure: str | None = None  # of the last job, in words
-        self._must_yield = False
+        self._must_yield = self._must_look = False
         self._long = LONG + os.getpid() % SPREAD
         self._waiting = 0  # rows up to this place were not archived
         self._waiting_since = self._long_looked_at = moment()
@@ -80,13 +80,14 @@ class Archiving:
             rows = self._rows(carrier, call)
             if rows and self._git.start(lambda: aside.archive(self._place, self._now, rows)):
                 self.commits += 1
-        elif (waits and now - self._looked_at >= LOOK) or now - self._long_looked_at >= self._long:
+        elif self._must_look or (waits and now - self._looked_at >= LOOK) or now - self._long_looked_at >= self._long:
             self._look(now)
 
     def _look(self, now: float) -> None:
         """Fetch the branch: others may have archived, or it is not what this clone takes it for."""
         if self._git.start(lambda: aside.look(self._place, self._now)):
             self._looked_at = self._long_looked_at = now
+            self._must_look = False
 
     def _has_ended(self, now: float) -> None:
         """A job has ended, so it is known how far the archive is."""
@@ -113,6 +114,6 @@ class Archiving:
     def has_failed(self, failure: Exception) -> None:
         """The last job has failed: others may lead for a while."""
         self.failure = aside.text_of(failure)
-        self._must_yield, self.leads = self.leads, False
+        self._must_yield, self._must_look, self.leads = self.leads, True, False
         self._not_before = moment() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
