@@ -1,4 +1,5 @@
-"""What every engine behind the door must do, tried with real servers, real processes, and a proxy in between."""
+"""What every engine behind the door must do, beyond what all carriers do (`test_all_carriers.py`): tried with real
+servers, real processes, and a proxy in between."""
 
 from __future__ import annotations
 

@@ -84,6 +84,7 @@ class CloneState:
         self.repo = ""
         self.fold: RowFold | None = None
         self.imported = 0
+        self._floor = 0  # places before it are to be forgotten, once the lines up to it are imported
         self.broken: dict[str, str] = {}  # writers of this store that the engine has other lines of, and why
         self.verdicts = Verdicts("", self._results, self._fact_on)
         self.shown_flaws: list[dict[str, Any]] = []  # the newest rows that do not count
@@ -277,10 +278,10 @@ class CloneState:
         fold = self.must_fold()
         try:
             if self._file.is_in_place():
-                floor = max(fold.changed.floor, fold.changed_counted.floor)
+                self._floor = max(self._floor, fold.changed.floor, fold.changed_counted.floor)
                 self._file.save(fold, self.imported, current_at)
-                if floor:
-                    self._forget_places(floor)
+                if self._floor and self.imported >= self._floor:
+                    self._forget_places(self._floor)
                 return
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and "no such table" not in str(error):
@@ -290,7 +291,8 @@ class CloneState:
     def _forget_places(self, floor: int) -> None:
         """Forget the places before FLOOR of reservations that were ended by a word. They decide nothing any more."""
         index = self.store.caught_up()
-        if self.imported >= floor and not list(index.damages()):
+        if not list(index.damages()):
+            self._floor = 0
             live = {name for name, _ in index.entries_by_term(holdings.NAME, "live")}
             self._file.forget_places(floor, live)
 
