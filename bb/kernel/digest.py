@@ -21,8 +21,8 @@ HEX_LENGTH = 32
 
 
 def use_openssl() -> None:
-    """Use hashlib's SHA-256 from now on: it is four times as fast, but takes long to import. For processes that stay."""
-    global sha256
+    """Use hashlib's SHA-256 from now on: it is four times as fast, but takes long to import. For lasting processes."""
+    global sha256  # noqa: PLW0603  (every digest of the process is made with it)
     from hashlib import sha256  # noqa: PLC0415
 
 
