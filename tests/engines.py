@@ -72,10 +72,16 @@ class Postgres:
     """A cluster of PostgreSQL: FOLDER has its data in `data`, its socket, and what it says in `log`."""
 
     def __init__(
-        self, folder: Path, settings: Mapping[str, str] | None = None, hba: str = HBA, data: Path | None = None
+        self,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        hba: str = HBA,
+        data: Path | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.folder, self.data, self.port = folder, data or folder / "data", free_port()
         self._settings, self._hba = SETTINGS | dict(settings or {}), hba
+        self._environment = {**os.environ, **(environment or {})}
         self._server: subprocess.Popen[bytes] | None = None
         self._watcher: subprocess.Popen[bytes] | None = None
         self._names = iter(range(1_000_000))
@@ -112,7 +118,9 @@ class Postgres:
         self._write_settings()
         words = [need_postgres() / "postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port)]
         with open(self.folder / "log", "ab") as log:
-            self._server = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self._as_user())
+            self._server = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment, **self._as_user()
+            )
         self._watcher = subprocess.Popen(["sh", "-c", END, str(self._server.pid), self.folder], stdin=subprocess.PIPE)
         until(self._answers, lambda: f"the server: {(self.folder / 'log').read_text()[-2000:]}")
 
@@ -127,6 +135,13 @@ class Postgres:
     @property
     def is_started(self) -> bool:
         return self._server is not None
+
+    def is_running(self) -> bool:
+        """Whether its first process goes on. If that has ended by itself, the server can be started again."""
+        if self._server is None or self._server.poll() is None:
+            return self._server is not None
+        self._end(signal.SIGKILL)
+        return False
 
     def pids(self) -> list[int]:
         """Every process of the server, the first one first."""
@@ -259,12 +274,15 @@ def _folder(under: Path | None = None) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def postgres(
-    settings: Mapping[str, str] | None = None, hba: str = HBA, under: Path | None = None
+    settings: Mapping[str, str] | None = None,
+    hba: str = HBA,
+    under: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Postgres]:
-    """A new cluster that runs, in memory, or in a folder UNDER another one."""
+    """A new cluster that runs, in memory, or in a folder UNDER another one. ENVIRONMENT is that of its processes."""
     need_postgres()
     with _folder(under) as folder:
-        cluster = Postgres(folder, settings, hba)
+        cluster = Postgres(folder, settings, hba, environment=environment)
         try:
             cluster.make()
             cluster.start_again()

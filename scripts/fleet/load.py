@@ -80,7 +80,8 @@ class Agent:
         if pace:
             time.sleep(self._chance.random() * pace)
         turn = 0 if not self._plan["keeps"] else self._chance.randrange(10**9)
-        while time.monotonic() < until:
+        stop = str(self._plan["stop"])
+        while time.monotonic() < until and not os.path.exists(stop):
             turn += 1
             began = time.monotonic()
             self._reserve(self._scope(turn))

@@ -105,6 +105,10 @@ class Scene:
             heads[machine.name] = place_of(machine)
         return heads
 
+    def swallow(self) -> None:
+        """Let nothing pass to and from the odd machines, and tell nobody, as a firewall does."""
+        self.proxy.is_held = True
+
     def end(self) -> None:
         for machine in self.machines:
             machine.bb("daemon", "stop", may_fail=True)
@@ -128,17 +132,18 @@ def git(where: Path, *words: str) -> None:
 
 
 class Load:
-    """The agents of all machines, in a few processes, for some SECONDS."""
+    """The agents of all machines, in a few processes, for some SECONDS or until `stop`."""
 
     def __init__(self, scene: Scene, machines: list[Machine], processes: int = 2, **plan: object) -> None:
         self._outs: list[Path] = []
         self._running = []
+        self._stop = scene.folder / f"load-{time.monotonic_ns()}.stop"
         for each in range(processes):
             own = machines[each::processes]
             self._outs.append(scene.folder / f"load-{time.monotonic_ns()}-{each}.jsonl")
             whole = {"agents": 20, "pace": 0, "work": 0, "hot": 0, "keeps": False, "patience": 20, "seed": each} | plan
             whole |= {"clones": [str(machine.clone) for machine in own], "numbers": [one.number for one in own]}
-            whole |= {"incarnation": scene.incarnation, "out": str(self._outs[-1])}
+            whole |= {"incarnation": scene.incarnation, "out": str(self._outs[-1]), "stop": str(self._stop)}
             path = self._outs[-1].with_suffix(".plan")
             path.write_text(json.dumps(whole))
             words = [str(PYTHON), "-m", "scripts.fleet.load", str(path)]
@@ -154,6 +159,10 @@ class Load:
             assert process.stdin
             process.stdin.write("go\n")
             process.stdin.flush()
+
+    def stop(self) -> None:
+        """Let every agent end with the verdict that it waits for."""
+        self._stop.touch()
 
     def verdicts(self) -> list[dict[str, object]]:
         """Every verdict, once all agents are done."""

@@ -53,6 +53,7 @@ INT, TEXT, OCTETS = 20, 25, 17  # PostgreSQL's numbers of the types bigint, text
 BINARY = 1
 LOST = ("08", "57")  # classes of errors after which the connection, or the server, is gone
 UNPREPARED = ("3F000", "42883", "42P01")  # no such schema, function or table
+POOLED = ("26000", "42P05")  # a prepared statement is not there, or another connection has made it
 MAY_NOT = "42501"
 LOGIN_REFUSED = ("authentication failed", "pg_hba.conf", "is not permitted to log in", "permission denied for database")
 
@@ -64,6 +65,12 @@ EngineUnprepared = Refused.declare(
     "ENGINE_UNPREPARED",
     "The database has no tables of bb, or those of another version",
     hint="`bb fleet begin` makes them; `bb fleet schema` prints them for the person who runs the database",
+)
+
+EnginePooled = Refused.declare(
+    "ENGINE_POOLED",
+    "Between bb and the server there is a pooler in transaction mode, which mixes connections",
+    hint="connect to the server itself, or to a pooler in session mode: `bb fleet join ENGINE`",
 )
 
 
@@ -85,10 +92,13 @@ class Session:
         self._pq: PGconn = self._connection.pgconn
         self._pq.notice_handler = self._note
         self._prepared: dict[str, bytes] = {}
+        self._name = os.urandom(6).hex().encode()  # a pooler may give one server connection to several of us
         try:
             found = self.ask(SET_UP).texts()[0]
         except ServerError as error:
             self.close()
+            if error.state in POOLED:
+                raise EnginePooled() from error
             raise EngineNotDurable(f"the server does not show its settings: {error}") from error
         names = ("synchronous_commit", "fsync", "full_page_writes", "version", "is_primary", "synchronous_standbys")
         self.settings = dict(zip((*names, "role", "encoding"), found, strict=False))
@@ -170,7 +180,7 @@ class Session:
         self._connection.close()
 
     def _prepare(self, statement: str, values: Sequence[int | str | bytes], deadline: float) -> bytes:
-        name = b"bb%d" % len(self._prepared)
+        name = b"bb_%s_%d" % (self._name, len(self._prepared))
         kinds = [INT if type(value) is int else TEXT if type(value) is str else OCTETS for value in values]
         self._pq.send_prepare(name, statement.encode(), kinds)
         self._result(deadline)
@@ -247,6 +257,8 @@ def refused(error: ServerError) -> Exception:
         return Denied(f"the engine refused this machine: {error}")
     if error.state in UNPREPARED:
         return EngineUnprepared()
+    if error.state in POOLED:
+        return EnginePooled()
     return EngineUnreachable(f"the engine refused, and nothing was changed: {error} ({error.state})")
 
 

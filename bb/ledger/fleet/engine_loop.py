@@ -180,6 +180,9 @@ class EngineLoop:
 
     def _lose(self, refusal: BbError) -> None:
         """The engine cannot be reached, or something here failed: try again after a pause."""
+        last = self._shared.last_refusal
+        if refusal.code != door.EngineUnreachable.code and (last is None or last["code"] != refusal.code):
+            self._log(f"{refusal.code}: {refusal.message}")
         self._shared.note_refusal(refusal)
         self._disconnect()
         with self._shared.lock:

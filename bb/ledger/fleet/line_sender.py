@@ -96,7 +96,9 @@ class LineSender:
             self._leave(batch.writer, forked.message)
         except door.Denied.error as denied:
             self._deny(batch.writer, denied)
-        except door.EngineUnreachable.error:  # nothing was sent
+        except door.AppendUnknown.error:
+            raise
+        except BbError:  # nothing was sent, or nothing was taken
             with self._shared.lock:
                 self._outbox.has_not_sent(batch, before)
             raise

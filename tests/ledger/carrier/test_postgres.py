@@ -71,9 +71,15 @@ FORBIDDEN = [
 def test_a_machine_has_no_rights_but_to_execute(engine: PostgresEngine) -> None:
     with as_machine(engine) as connection:
         for statement in FORBIDDEN:
-            with pytest.raises(psycopg.Error):
-                connection.execute(statement)
-                pytest.fail(f"it may: {statement}")
+            assert is_refused(connection, statement), f"it may: {statement}"
+
+
+def is_refused(connection: psycopg.Connection, statement: str) -> bool:
+    try:
+        connection.execute(statement)
+    except psycopg.Error:
+        return True
+    return False
 
 
 HOSTILE: list[tuple[object, ...]] = [
@@ -222,7 +228,6 @@ def test_what_cannot_be_a_machine_is_refused(engine: PostgresEngine) -> None:
         for name in ["", "pg_x", "PUBLIC", 'a"b', "a b", "x" * 64, "-x", "a;b", "ü", "postgres"]:
             with pytest.raises(NotAMachine.error):
                 keeper.enroll(name)
-                pytest.fail(f"it may be called {name}")
 
 
 def test_enrolling_is_harmless_to_repeat_and_to_take_back(engine: PostgresEngine) -> None:

@@ -110,18 +110,37 @@ class Fleet:
 @contextlib.contextmanager
 def fleet(tmp_path: Path, server: Postgres, there: Mapping[str, str] | None = None) -> Iterator[Fleet]:
     """A fleet on a database of its own. Every daemon ends with it. THERE are settings of the second machine."""
+    database = server.database()
+    target = str(server.folder / f".s.PGSQL.{server.port}")
+
+    def address(port: int | None) -> str:
+        through = f"host=127.0.0.1 port={port} dbname={database} user=postgres sslmode=disable"
+        return through if port else server.conninfo(database)
+
+    with fleet_on(tmp_path, target, address, there) as (here, other, proxy):
+        yield Fleet(here, other, proxy, server, database)
+
+
+@contextlib.contextmanager
+def fleet_on(
+    tmp_path: Path,
+    target: tuple[str, int] | str,
+    address: Callable[[int | None], str],
+    there: Mapping[str, str] | None = None,
+) -> Iterator[tuple[Side, Side, Proxy]]:
+    """A fleet on any engine: two machines, and the proxy before TARGET through which the first one reaches it. ADDRESS
+    is that of the engine, or of a port in front of it."""
     of = {"a": {}, "b": dict(there or {})}
     hub = scratch(tmp_path / "hub")
     hub.git("config", "receive.denyCurrentBranch", "ignore")
     here, other = (_clone(tmp_path, hub, name, agent, of[name]) for name, agent in (("a", AMBER), ("b", COBALT)))
-    database = server.database()
-    with Proxy(str(server.folder / f".s.PGSQL.{server.port}")) as proxy, ended(here.at), ended(other.at):
-        through = f"host=127.0.0.1 port={proxy.port} dbname={database} user=postgres sslmode=disable"
-        assert here.text("fleet", "begin", server.conninfo(database), "--relay", through, BB_AGENT="").status == 0
+    with Proxy(target) as proxy, ended(here.at), ended(other.at):
+        begun = here.text("fleet", "begin", address(None), "--relay", address(proxy.port), BB_AGENT="")
+        assert begun.status == 0, begun.err
         assert other.text("sync", "--pull").status == 0
-        joined = other.text("fleet", "join", server.conninfo(database), BB_AGENT="")
+        joined = other.text("fleet", "join", address(None), BB_AGENT="")
         assert joined.status == 0, joined.err
-        yield Fleet(here, other, proxy, server, database)
+        yield here, other, proxy
 
 
 def _clone(tmp_path: Path, hub: Scratch, name: str, agent: str, settings: Mapping[str, str]) -> Side:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from tests import engines
-from tests.clocks import WallClock
 from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, fleet
 from tests.waiting import until
+from tests.wrong_machines import WallClock
 
 
 @pytest.fixture(scope="module")
-def clock(tmp_path_factory: pytest.TempPathFactory) -> WallClock:
+def clock() -> WallClock:
     """The clock of the second machine."""
-    return WallClock(tmp_path_factory.mktemp("clock"))
+    return WallClock()
 
 
 @pytest.fixture(scope="module")
