@@ -22,14 +22,12 @@ def sentences(found: Foreign) -> list[str]:
     if "age_seconds" not in about:
         return []
     if age.is_none:
-        return [
-            "This clone has not read everything from the fleet's engine yet, so reservations of other machines may be missing"
-        ]
+        return ["This clone has not read everything from the fleet's engine yet: reservations elsewhere may be missing"]
     if float(str(age)) < OLD:
         return []
+    last = _ago(float(str(age)))
     return [
-        f"This clone last had everything from the fleet's engine {_ago(float(str(age)))} ago; what others did since is"
-        " not known here"
+        f"This clone last had everything from the fleet's engine {last} ago; what others did since is not known here"
     ]
 
 
