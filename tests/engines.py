@@ -386,6 +386,10 @@ class Proxy:
             writer.transport.abort()
             return
         both = {writer, requests}
+        if self._is_cut:  # meanwhile
+            for each in both:
+                each.transport.abort()
+            return
         self._open |= both
         try:
             await asyncio.gather(self._pump(reader, requests, False), self._pump(answers, writer, True))

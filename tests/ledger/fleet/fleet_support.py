@@ -214,14 +214,19 @@ def become_equal(*machines: Machine) -> None:
     take another round."""
 
     def are_equal() -> bool:
-        for machine in machines:
-            machine.result("flush")
-        for machine in machines:
-            machine.result("fresh")
+        answers = [machine.ask(kind) for kind in ("flush", "fresh") for machine in machines]
+        if any(refused_for_a_while(answer) for answer in answers):
+            return False
+        assert all(answer["ok"] for answer in answers), answers
         found = [(machine.lines(), machine.grants(), machine.results().digest) for machine in machines]
         return all(one == found[0] for one in found)
 
     until(are_equal, lambda: [machine.log for machine in machines])
+
+
+def refused_for_a_while(answer: dict[str, Any]) -> bool:
+    """Whether the engine was silent for so long that the relay says so: this machine may be busy."""
+    return not answer["ok"] and answer["error"]["code"] == "ENGINE_UNREACHABLE"
 
 
 def wait_for(condition: Callable[[], Any], machine: Machine | None = None) -> None:
