@@ -315,6 +315,18 @@ def test_machines_are_seen_with_their_agents(engine: Engine, carrier: Carrier, o
     assert 0 <= alive[ADA].age < door.BEAT_IS_VALID
 
 
+def test_who_yields_the_lead_lets_another_one_archive(carrier: Carrier, other: Carrier) -> None:
+    assert carrier.lead()
+    assert not other.lead()
+    other.yield_lead()  # it has nothing to yield
+    assert carrier.lead()
+
+    carrier.yield_lead()
+
+    assert other.lead()
+    assert not carrier.lead()
+
+
 def test_too_many_agents_do_not_stop_the_beat(carrier: Carrier) -> None:
     carrier.beat(Machine("", ADA, FIRST, {f"agent-{number:030}": number for number in range(5000)}))
 

@@ -11,12 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 MOST_SHOWN = 60  # machines
+MOST_FLAWED = 3  # rows that do not count
 STATES = {
     "not_joined": "This clone has not joined the fleet",
     "no_relay": "No relay of this clone runs: commands work in this clone, and nothing is sent or received",
     "away": "The engine cannot be reached: local work goes on, and global reservations are refused",
     "stopped": "Global reservations are refused, because the engine has another history than this ledger",
     "connected": "Connected",
+}
+STOPPED = {  # by the code of the refusal
+    "ENGINE_NOT_DURABLE": "Global reservations are refused, because a power failure of the engine can lose lines",
+    "FLEET_ENDED": "Global reservations are refused, because the engine's log is closed",
 }
 
 
@@ -104,7 +109,9 @@ def status(found: Foreign) -> Iterator[str]:
         yield "This ledger has no fleet, as far as this clone has fetched: `bb sync --pull` fetches"
         yield "The person begins a fleet with `bb fleet begin ENGINE`: docs/fleet.md"
         return
-    yield STATES.get(str(found["state"]), str(found["state"]))
+    state = str(found["state"])
+    stopped = STOPPED.get(str(found["code"])) if state == "stopped" else None
+    yield stopped or STATES.get(state, state)
     if found["message"]:
         yield f"{found['code']}: {sentence(found['message'])}"
     if found["hint"]:
@@ -112,6 +119,7 @@ def status(found: Foreign) -> Iterator[str]:
     yield f"Engine: {_engine(found['engine'])}" if found["engine"] else f"Engine: {terms['carrier']}"
     yield f"Log: {terms['incarnation']}, from place {terms['first']} on{_begun_by(terms)}"
     yield _progress(found)
+    yield from _troubles(found)
     yield from _health(found)
     yield from _machines(found)
 
@@ -138,12 +146,27 @@ def _progress(found: Foreign) -> str:
     return "Places: " + "; ".join(parts)
 
 
+def _troubles(found: Foreign) -> Iterator[str]:
+    """What needs a person, though the relay may be connected."""
+    for writer, code in found["denied"].items():
+        yield f"The engine refuses lines of writer {writer} ({code}): they wait here"
+    flawed = found["flawed"]
+    if flawed:
+        yield f"{counted(len(flawed), 'row')} in the engine {'does' if len(flawed) == 1 else 'do'} not count:"
+    for row in flawed[-MOST_FLAWED:]:
+        yield f"  place {row['place']}, writer {row['writer']}: {sentence(row['reason'])}"
+    if found["archive_failure"]:
+        yield f"The last attempt to archive failed: {sentence(found['archive_failure'])}"
+
+
 def _health(found: Foreign) -> Iterator[str]:
-    if health := found["health"]:
+    if (health := found["health"]) and found["code"] != "ENGINE_NOT_DURABLE":
         durable = health.get("durable")
+        is_now = found["state"] == "connected" or found["heard_seconds"].is_none
+        verb = "is" if is_now else "was, when it last answered,"
         word = "durable" if durable.is_true else "NOT durable: a power failure can lose acknowledged lines"
         others = ", ".join(f"{name} {value}" for name, value in health.items() if _is_told(str(name), value))
-        yield f"The engine is {word}: {others}" if others else f"The engine is {word}"
+        yield f"The engine {verb} {word}: {others}" if others else f"The engine {verb} {word}"
     skew = found["clock_skew_seconds"]
     if not skew.is_none and abs(_number(skew)) >= 1:
         yield f"The clock of this machine differs from the engine's by {abs(_number(skew)):.0f} s, which is harmless"
@@ -162,7 +185,12 @@ def _number(value: Foreign) -> float:
 def _machines(found: Foreign) -> Iterator[str]:
     machines = found["machines"]
     alive = sum(1 for machine in machines if machine["is_alive"])
-    yield f"Machines: {alive} alive, {len(machines) - alive} silent" if machines else "Machines: none has reported"
+    heard = found["heard_seconds"]
+    when = (
+        "" if found["state"] == "connected" or heard.is_none else f" when it last answered, {_number(heard):.0f} s ago"
+    )
+    numbers = f"{alive} alive, {len(machines) - alive} silent" if machines else "none has reported"
+    yield f"Machines{when}: {numbers}"
     for machine in machines[:MOST_SHOWN]:
         state = "alive" if machine["is_alive"] else "silent"
         lag = f", {counted(int(machine['lag']), 'row')} behind" if machine["lag"] else ""

@@ -90,6 +90,9 @@ def _engine(health: dict[str, Any]) -> Finding:
 
 
 def _archive(found: dict[str, Any]) -> Finding:
+    if found["archive_failure"]:
+        text = f"the last attempt to publish rows failed: {harmless(found['archive_failure'])}"
+        return Finding("fleet archive", ODD, text, STATUS)
     waiting = max((found["head"] or 0) - (found["archived"] or 0), 0)
     if waiting > MANY_ROWS:
         text = f"{counted(waiting, 'row')} wait to be archived: no relay publishes them"

@@ -205,6 +205,9 @@ if TYPE_CHECKING:
         def lead(self) -> bool:
             """Whether this connection is the one that archives. One connection of all machines holds that lock."""
 
+        def yield_lead(self) -> None:
+            """Let another connection archive. Harmless if this one does not hold the lock."""
+
         def close(self) -> None: ...
 
     class Keeper(Protocol):

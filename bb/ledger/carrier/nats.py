@@ -106,6 +106,11 @@ class NatsCarrier:
         with self._at_work():
             return self._machines.lead()
 
+    def yield_lead(self) -> None:
+        if self._connection.is_open:
+            with self._at_work():
+                self._machines.leave()
+
     def health(self) -> dict[str, Any]:
         with self._at_work(must_be_durable=False):
             info = nats_log.info_of(self._connection, self._names)

@@ -13,6 +13,7 @@ TLS with a check of the server's name is demanded of servers that are not on thi
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -121,7 +122,11 @@ def _server(text: str) -> str:
 
 
 def _is_local(server: str) -> bool:
-    return server.startswith(("127.", "localhost:", "[::1]:"))
+    host = server.rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _context(name: str, env: Mapping[str, str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bb.ledger.carrier.door import Denied, EngineUnreachable, Head, Log, LogInUs
 from bb.ledger.carrier.nats_address import NatsAddress
 from bb.ledger.carrier.nats_connection import Connection, Lost
 from bb.ledger.carrier.nats_log import LogReader
+from bb.ledger.carrier.nats_machines import LONGEST_BEAT
 from bb.ledger.carrier.nats_names import ANY, API, MAY_SUBSCRIBE, Names, is_token, may_publish
 from bb.ledger.carrier.nats_rows import beginning
 
@@ -152,7 +153,8 @@ class NatsKeeper:
         self._create(names.book, subjects=[names.pages])
         pages = self._write_pages(names, start)
         beats = f"bbm.{names.repo}.{names.incarnation}.>"
-        self._create(names.machines, subjects=[beats], max_msgs_per_subject=1, max_age=REMEMBERED)
+        limits = {"max_msgs_per_subject": 1, "max_msg_size": LONGEST_BEAT, "max_age": REMEMBERED}
+        self._create(names.machines, subjects=[beats], **limits)
         about = {nats_log.REPO: names.repo, nats_log.INCARNATION: names.incarnation}
         about |= {nats_log.BEGINS: str(start.place + 1), nats_log.PAGES: pages}
         wakes = {"src": names.rows, "dest": names.wake, "headers_only": True}

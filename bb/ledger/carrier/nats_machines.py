@@ -7,8 +7,10 @@ is replaced only by a connection that names the message before it, so of two tha
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 
 from bb.kernel import json_text
+from bb.ledger.carrier import beats
 from bb.ledger.carrier.door import BEAT, BEAT_IS_VALID, EngineUnreachable, Machine
 from bb.ledger.carrier.nats_connection import STATUS
 from bb.ledger.carrier.nats_log import find, milliseconds
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.nats_names import Names
 
 REMEMBERED = 3600  # seconds
-MOST_AGENTS = 4000  # in one beat, those that were seen last
+MOST_AGENTS = 500  # in one beat, those that were seen last
+LONGEST_NAME = 255  # characters of a machine's name
+LONGEST_BEAT = 64 << 10  # bytes of one beat
+MOST_BEATS, MOST_BYTES = 1000, 4 << 20  # that a reader takes; a server gives 1024 subjects at most
 
 
 class Machines:
@@ -47,9 +52,15 @@ class Machines:
             self._lead_on(self._held)
 
     def alive(self) -> list[Machine]:
-        """Every machine that has beaten lately."""
-        stream, now = self._names.machines, self._now()
-        found = self._connection.ask_many(f"{API}.DIRECT.GET.{stream}", {"multi_last": [self._names.beat("*", "*")]})
+        """Every machine that has beaten lately. If there are too many beats, those that are valid, as far as a relay
+        can take them: a user can publish under any number of subjects."""
+        info, now = self._info()
+        beats_of_all, state = self._names.beat("*", "*"), info["state"]
+        request: dict[str, Any] = {"multi_last": [beats_of_all]}
+        if state["messages"] > MOST_BEATS or state["bytes"] > MOST_BYTES:
+            since = datetime.fromtimestamp(now / 1000 - BEAT_IS_VALID, UTC).isoformat().replace("+00:00", "Z")
+            request = {"next_by_subj": beats_of_all, "start_time": since, "batch": MOST_BEATS, "max_bytes": MOST_BYTES}
+        found = self._connection.ask_many(f"{API}.DIRECT.GET.{self._names.machines}", request)
         return sorted(_machines(found, now), key=lambda machine: (machine.name, machine.writer))
 
     def lead(self) -> bool:
@@ -79,14 +90,15 @@ class Machines:
         headers = found.headers or {}
         if STATUS in headers:
             return 0, "", 0.0
-        age = (self._now() - milliseconds(headers["Nats-Time-Stamp"])) / 1000
-        return int(headers["Nats-Sequence"]), found.data.decode(), age
+        age = (self._info()[1] - milliseconds(headers["Nats-Time-Stamp"])) / 1000
+        return int(headers["Nats-Sequence"]), found.data.decode("ascii", "replace"), age
 
-    def _now(self) -> int:
+    def _info(self) -> tuple[Any, int]:
+        """The stream of the beats, and the server's time in milliseconds."""
         info = find(self._connection, self._names.machines)
         if info is None:
             raise EngineUnreachable(f"the stream {self._names.machines} is missing")
-        return milliseconds(info["ts"])
+        return info, milliseconds(info["ts"])
 
     def _put(self, subject: str, payload: bytes, headers: dict[str, str] | None = None) -> int | None:
         """Store a message. Returns its number; None if another one was faster."""
@@ -103,10 +115,9 @@ def _machines(found: list[Msg], now: int) -> Iterator[Machine]:
         age = (now - milliseconds(headers["Nats-Time-Stamp"])) / 1000
         try:
             name, place, agents = json_text.read(message.data)
-            name = str(name) if token == ANY else token
-            seconds = {str(agent): int(since) for agent, since in agents.items()}
-            machine = Machine(name, writer, int(place), seconds, max(age, 0.0))
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError):
             continue  # a machine may write anything as its own beat
+        name = str(name)[:LONGEST_NAME] if token == ANY else token
+        machine = Machine(name, writer, beats.place_in(place), beats.agents_in(agents), max(age, 0.0))
         if age < REMEMBERED:
             yield machine

@@ -5,9 +5,12 @@ Notifications only wake. Each reader selects the rows after its place, so a lost
 
 from __future__ import annotations
 
+import contextlib
 from time import monotonic
 
 from bb.kernel import json_text
+from bb.kernel.escaping import harmless
+from bb.ledger.carrier import beats
 from bb.ledger.carrier.door import (
     MOST_READ,
     AnotherEngine,
@@ -57,7 +60,10 @@ READ = "select place, writer, first, at, digest, octets from bb.read($1, $2, $3,
 SAY_ALIVE = "select bb.beat($1, $2, $3, $4, $5)"
 ALIVE = "select role, writer, place, agents, (age * 1000)::bigint from bb.alive($1, $2)"
 LEAD = "select pg_try_advisory_lock($1::integer, $2::integer)"
+YIELD = "select pg_advisory_unlock($1::integer, $2::integer)"
 PING = "select 1"
+END_STUCK = "select bb.end_stuck()"
+LOCKED = "55P03"  # PostgreSQL's code: a lock could not be had in time
 
 
 class PostgresCarrier:
@@ -91,6 +97,8 @@ class PostgresCarrier:
         except EngineUnreachable.error as lost:
             raise AppendUnknown(f"the answer to an append was lost: {lost.message}") from lost
         except ServerError as error:
+            if error.state == LOCKED:
+                raise self._locked(session) from error
             raise refused(error) from error
         if (problem := found.text(0, 1)) is not None:
             raise self._problem(problem, writer, found.number(0, 2))
@@ -140,7 +148,7 @@ class PostgresCarrier:
             Machine(
                 found.text(row, 0) or "",
                 found.text(row, 1) or "",
-                found.number(row, 2),
+                beats.place_in(found.number(row, 2)),
                 _agents(found.text(row, 3)),
                 found.number(row, 4) / 1000,
             )
@@ -160,6 +168,15 @@ class PostgresCarrier:
         except ServerError as error:
             raise refused(error) from error
         return self._is_leader
+
+    def yield_lead(self) -> None:
+        session, was_leader = self._session, self._is_leader
+        self._is_leader = False
+        if was_leader and session is not None:
+            try:
+                session.ask(YIELD, LOCK_CLASS, self._log)
+            except ServerError as error:
+                raise refused(error) from error
 
     def close(self) -> None:
         if self._session is not None:
@@ -200,6 +217,15 @@ class PostgresCarrier:
         except ServerError as error:
             raise refused(error) from error
         self._log, self._look = log, 0.0
+
+    def _locked(self, session: Session) -> Exception:
+        """The refusal of an append while another session keeps the log locked, after the server was asked to end that
+        one if it does so for too long."""
+        ended = None
+        with contextlib.suppress(ServerError):  # an older schema, or an older role, may not have the function
+            ended = session.ask(END_STUCK).text(0, 0)
+        by = f", by a transaction of {harmless(ended)} that was ended now" if ended else ""
+        return EngineUnreachable(f"the engine's log was kept locked{by}; nothing was changed")
 
     def _another(self) -> Exception:
         return AnotherEngine(
@@ -250,9 +276,6 @@ def _agents_text(machine: Machine) -> str:
 def _agents(text: str | None) -> dict[str, int]:
     """The agents of a beat that another machine has written."""
     try:
-        found = json_text.loads(text or "{}")
+        return beats.agents_in(json_text.loads(text or "{}"))
     except ValueError:
         return {}
-    if not isinstance(found, dict):
-        return {}
-    return {name: age for name, age in found.items() if type(age) is int and 0 <= age < 1 << 40}

@@ -8,9 +8,10 @@ import re
 from bb.kernel import json_text
 from bb.kernel.errors import NotFound, Usage
 from bb.kernel.escaping import harmless
-from bb.ledger.carrier.door import AnotherEngine, Head, Log, LogInUse, first_digest
+from bb.ledger.carrier.door import AnotherEngine, Denied, Head, Log, LogInUse, first_digest
 from bb.ledger.carrier.postgres_schema import schema
 from bb.ledger.carrier.postgres_session import (
+    MAY_NOT,
     UNPREPARED,
     VERSION,
     Answer,
@@ -34,11 +35,16 @@ FUNCTIONS = (  # what a machine may execute
     "read(text, text, bigint, integer)",
     "beat(text, text, text, bigint, text)",
     "alive(text, text)",
+    "end_stuck()",
 )
 CONNECTIONS = 40  # of one machine, each of whose clones has one
 ROLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 RESERVED = ("public", "none", "user", "current_user", "current_role", "session_user")
 
+OWNERS_ONLY = (
+    "name the owner of the schema `bb` as the engine, such as service=bb-owner; to enroll a machine, it also needs "
+    "CREATEROLE: `alter role OWNER createrole`"
+)
 FOUND = "select bb.version()"
 ONE_AT_A_TIME = "select pg_advisory_xact_lock(0, 25186);\n"  # two who make the schema at once
 MAKE = """
@@ -52,10 +58,13 @@ with made as (
     delete from bb.writer w using made where w.log = made.id and not exists (
         select from jsonb_each_text($5::jsonb) h where h.key = w.writer)
 )
-insert into bb.writer as w (log, writer, last)
-    select made.id, h.key, h.value::bigint from made, jsonb_each_text($5::jsonb) h
+insert into bb.writer as w (log, writer, last, role)
+    select made.id, h.key, h.value::bigint, (
+        select b.role from bb.writer b join bb.log l on l.id = b.log
+        where l.repo = $1 and b.writer = h.key and b.role <> current_user order by l.id desc limit 1)
+    from made, jsonb_each_text($5::jsonb) h
     on conflict (log, writer) do update set last = excluded.last
-"""
+"""  # a writer stays bound to the role of its machine, so that no other role can be the first one in the new log
 IS_SAME = "select count(*) from bb.log l where l.repo = $1 and l.incarnation = $2 and l.first = $3"
 END = "update bb.log set is_closed = true where repo = $1 and incarnation = $2 returning id"
 HEAD = "select place, digest, oldest, is_closed, now from bb.head($1, $2)"
@@ -89,8 +98,12 @@ select count(*) from gone
 ROLE_OF = "select count(*), coalesce(bool_or(rolsuper or rolcreaterole), false)::text from pg_roles where rolname = $1"
 END_SESSIONS = """
 select pg_terminate_backend(pid) from pg_stat_activity where usename = {role}
-    and (pg_has_role(usesysid, 'member') or pg_has_role('pg_signal_backend', 'member'))
+    and (pg_has_role(usesysid, 'usage') or pg_has_role('pg_signal_backend', 'usage'))
 """.strip()
+OWNER = """
+select quote_ident(r.rolname), r.rolsuper::text
+from pg_namespace n join pg_roles r on r.oid = n.nspowner where n.nspname = 'bb'
+"""
 UNBIND = "update bb.writer set role = null where writer = $1 and role is not null returning log"
 
 NotAMachine = Usage.declare(
@@ -173,7 +186,13 @@ class PostgresKeeper:
             f"grant connect on database {_identifier(self._open().database)} to {role}",
             f"grant usage on schema bb to {role}",
             *[f"grant execute on function bb.{function} to {role}" for function in FUNCTIONS],
+            *[f"grant {role} to {owner}" for owner in self._owners()],
         ]
+
+    def _owners(self) -> list[str]:
+        """The owner of the schema, as it stands in a statement, unless it is a superuser. As a member of a machine's
+        role, it can end that machine's sessions (`bb.end_stuck`)."""
+        return [owner or "" for owner, is_superuser in self._ask(OWNER).texts() if is_superuser != "true"]
 
     def revoke(self, machine: str) -> list[str]:
         """The statements that take a MACHINE's rights away and end its connections. Its writers stay bound to it."""
@@ -280,4 +299,6 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except ServerError as error:
+        if error.state == MAY_NOT:
+            raise Denied(f"the engine refused this role: {error}", hint=OWNERS_ONLY) from error
         raise refused(error) from error

@@ -230,6 +230,20 @@ begin
         from bb.row r where r.log = l.id and r.place > since and r.place <= upto order by r.place;
 end $$;
 
+-- End the sessions of machines whose transaction is open for too long; returns their roles. bb needs no transaction for
+-- more than some seconds, and one that stays open can keep a log locked, so that nobody can append. A role can switch
+-- off the limits that it was given, so this does not depend on them. Only roles are concerned that the owner of the
+-- schema is a member of, as `bb fleet enroll` makes it.
+create or replace function bb.end_stuck() returns text
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+    select string_agg(distinct a.usename::text, ', ') filter (where pg_terminate_backend(a.pid))
+    from pg_stat_activity a join pg_roles r on r.oid = a.usesysid
+    where a.datname = current_database() and a.pid <> pg_backend_pid()
+        and a.xact_start < clock_timestamp() - interval '15 seconds'
+        and not r.rolsuper and r.rolname <> current_user and pg_has_role(r.oid, 'usage')
+        and has_function_privilege(r.oid, 'bb.append(text, text, text, bigint, bytea)', 'execute')
+$$;
+
 -- Note that a relay is alive now. AGENTS is JSON. Returns null, or 'log' or 'denied'.
 create or replace function bb.beat(
     the_repo text, the_incarnation text, the_writer text, the_place bigint, the_agents text) returns text
@@ -242,6 +256,7 @@ begin
     if the_place is null or the_agents is null or octet_length(the_agents) > 65536 then
         raise invalid_parameter_value using message = 'the beat is malformed, or too long';
     end if;
+    perform bb.end_stuck();
     select t.id into the_log from bb.log t where t.repo = the_repo and t.incarnation = the_incarnation;
     if not found then
         return 'log';
@@ -260,14 +275,22 @@ begin
     return null;
 end $$;
 
--- The beats of the last hour. AGE is in seconds, by the clock of the server.
+-- The beats of the last hour. AGE is in seconds, by the clock of the server. Every relay reads them all, and a role can
+-- beat for many writers, so of one role there are at most 1000, and at most a MiB of agents.
 create or replace function bb.alive(
     the_repo text, the_incarnation text,
     out role text, out writer text, out place bigint, out agents text, out age double precision)
 returns setof record language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-    select b.role, b.writer, b.place, b.agents, greatest(extract(epoch from clock_timestamp() - b.at), 0)::double precision
-    from bb.beat b join bb.log t on t.id = b.log
-    where t.repo = the_repo and t.incarnation = the_incarnation and b.at > clock_timestamp() - interval '1 hour'
+    select b.role, b.writer, b.place, case when b.size <= 1048576 then b.agents else '{}' end,
+        greatest(extract(epoch from clock_timestamp() - b.at), 0)::double precision
+    from (
+        select b.role, b.writer, b.place, b.agents, b.at,
+            row_number() over latest as number, sum(octet_length(b.agents)) over latest as size
+        from bb.beat b join bb.log t on t.id = b.log
+        where t.repo = the_repo and t.incarnation = the_incarnation and b.at > clock_timestamp() - interval '1 hour'
+        window latest as (partition by b.role order by b.at desc)
+    ) b
+    where b.number <= 1000
     order by b.at desc limit 5000
 $$;
 

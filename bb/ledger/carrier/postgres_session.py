@@ -51,11 +51,14 @@ select set_config('synchronous_commit',
 """
 INT, TEXT, OCTETS = 20, 25, 17  # PostgreSQL's numbers of the types bigint, text and bytea
 BINARY = 1
+LARGEST_INTEGER = 8  # bytes
 LOST = ("08", "57")  # classes of errors after which the connection, or the server, is gone
 UNPREPARED = ("3F000", "42883", "42P01")  # no such schema, function or table
 POOLED = ("26000", "42P05")  # a prepared statement is not there, or another connection has made it
 MAY_NOT = "42501"
-LOGIN_REFUSED = ("authentication failed", "pg_hba.conf", "is not permitted to log in", "permission denied for database")
+NEEDS_PASSWORD = ("authentication failed", "no password supplied")
+LOGIN_REFUSED = (*NEEDS_PASSWORD, "pg_hba.conf", "is not permitted to log in", "permission denied for database")
+NO_SERVICE = "definition of service"
 
 HEALTH = "select (extract(epoch from clock_timestamp()) * 1000)::bigint"
 STANDBYS = "select application_name, state, sync_state from pg_stat_replication"
@@ -240,8 +243,11 @@ class Answer:
         return self._value(row, column)
 
     def number(self, row: int, column: int) -> int:
-        """An integer of any size; 0 for null."""
-        return int.from_bytes(self._value(row, column) or b"", "big", signed=True)
+        """An integer of any size that PostgreSQL has; 0 for null."""
+        octets = self._value(row, column) or b""
+        if len(octets) > LARGEST_INTEGER:
+            raise EngineUnreachable("the server answers with something else than bb asked for")
+        return int.from_bytes(octets, "big", signed=True)
 
     def text(self, row: int, column: int) -> str | None:
         found = self._value(row, column)
@@ -337,10 +343,20 @@ def _connected(address: str) -> psycopg.Connection[Any]:
         is_late.set()
     if not failed:
         raise EngineUnreachable("the engine did not answer in time")
-    why = str(failed[0])
+    raise _not_connected(str(failed[0])) from failed[0]
+
+
+def _not_connected(why: str) -> Exception:
+    """The refusal for libpq's message WHY there is no connection."""
+    if any(words in why for words in NEEDS_PASSWORD):
+        hint = "the password belongs into ~/.pgpass with mode 0600; the person who runs the engine sets it"
+        return Denied(f"the engine does not let this machine in: {_shown(why)}", hint=hint)
     if any(words in why for words in LOGIN_REFUSED):
-        raise Denied(f"the engine does not let this machine in: {_shown(why)}") from failed[0]
-    raise EngineUnreachable(f"the engine cannot be reached: {_shown(why)}") from failed[0]
+        return Denied(f"the engine does not let this machine in: {_shown(why)}")
+    if NO_SERVICE in why:
+        hint = "write a section with that name into ~/.pg_service.conf: host=…, dbname=…, user=…"
+        return EngineUnreachable(f"the engine cannot be reached: {_shown(why)}", hint=hint)
+    return EngineUnreachable(f"the engine cannot be reached: {_shown(why)}")
 
 
 def _wait(fd: int, events: int, seconds: float) -> int:

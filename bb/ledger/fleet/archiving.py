@@ -1,11 +1,13 @@
 """Archiving: the relay that leads publishes rows in git, every few seconds while rows wait.
 
 One connection of all machines holds the engine's lock for it. A relay whose clone does not publish, or whose pushes
-fail, lets others lead.
+fail, lets others lead. If the leader archives nothing for long, another relay archives without the lock: the push lease
+keeps two right, and nobody can stop the archive by holding the lock.
 """
 
 from __future__ import annotations
 
+import os
 from functools import partial
 
 from bb.ledger.fleet import aside
@@ -28,6 +30,8 @@ SOON = 0.5  # seconds between two attempts while somebody waits
 MOST_ROWS, MOST_BYTES = 4000, 16 << 20  # in one commit
 LOOK = 2.0  # seconds between two looks at the branch while somebody waits for the relay that leads
 FAILED_PAUSE, LONGEST_PAUSE = 20.0, 600.0  # seconds after a failure
+LONG = 300.0  # seconds between two looks at the branch while others lead, and until rows have waited too long
+SPREAD = 120  # seconds, over which machines look one after the other
 
 
 class Archiving:
@@ -42,6 +46,12 @@ class Archiving:
         self._not_before = float("-inf")
         self._pause = FAILED_PAUSE
         self._seen = -1  # jobs of git that had ended
+        self.failure: str | None = None  # of the last job, in words
+        self._must_yield = self._must_look = False
+        self._long = LONG + os.getpid() % SPREAD
+        self._waiting = 0  # rows up to this place were not archived
+        self._waiting_since = self._long_looked_at = moment()
+        self._is_abandoned = False  # nobody archives
 
     def archived(self) -> int:
         """The place up to which the published ledger has the rows, as this clone knows it."""
@@ -54,23 +64,39 @@ class Archiving:
         """Archive, if it is time and this relay leads."""
         if self._git.ended != self._seen:
             self._seen = self._git.ended
-            if self.archived() > 0 and self._git.failure is None:
-                self._pause = FAILED_PAUSE
+            self._has_ended(now)
+        if self._must_yield:
+            self._must_yield = False
+            call(carrier.yield_lead)
         waits = outbox.waits_for_archive
         if now - self._tried_at < (SOON if waits else EVERY) or now < self._not_before or self._git.is_busy:
             return
         self._tried_at = now
         if self._state.imported <= self.archived():
             return
-        known = pins.read(self._state.path)
-        self.leads = known.publishes_to is not None and bool(call(carrier.lead))
-        if self.leads:
+        publishes = pins.read(self._state.path).publishes_to is not None
+        self.leads = publishes and bool(call(carrier.lead))
+        if self.leads or (publishes and self._is_abandoned):
             rows = self._rows(carrier, call)
             if rows and self._git.start(lambda: aside.archive(self._place, self._now, rows)):
                 self.commits += 1
-        elif waits and now - self._looked_at >= LOOK:
-            self._looked_at = now
-            self._git.start(lambda: aside.look(self._place, self._now))
+        elif self._must_look or (waits and now - self._looked_at >= LOOK) or now - self._long_looked_at >= self._long:
+            self._look(now)
+
+    def _look(self, now: float) -> None:
+        """Fetch the branch: others may have archived, or it is not what this clone takes it for."""
+        if self._git.start(lambda: aside.look(self._place, self._now)):
+            self._looked_at = self._long_looked_at = now
+            self._must_look = False
+
+    def _has_ended(self, now: float) -> None:
+        """A job has ended, so it is known how far the archive is."""
+        if self.archived() > 0 and self._git.failure is None:
+            self._pause, self.failure = FAILED_PAUSE, None
+        if self.known >= self._waiting:
+            self._waiting, self._waiting_since, self._is_abandoned = self._state.imported, now, False
+        else:
+            self._is_abandoned = now - self._waiting_since >= self._long
 
     def _rows(self, carrier: Carrier, call: Callable[[Callable[[], Any]], Any]) -> list[Row]:
         """The rows to archive next. Only those that are imported: the journals must have their lines."""
@@ -85,7 +111,9 @@ class Archiving:
             size += sum(len(row.octets) for row in found)
         return rows
 
-    def has_failed(self, _failure: Exception) -> None:
+    def has_failed(self, failure: Exception) -> None:
         """The last job has failed: others may lead for a while."""
+        self.failure = aside.text_of(failure)
+        self._must_yield, self._must_look, self.leads = self.leads, True, False
         self._not_before = moment() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

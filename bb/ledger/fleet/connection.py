@@ -35,7 +35,7 @@ class Connection:
     def __init__(self, state: CloneState, shared: Shared, open_carrier: Callable[[], Carrier]) -> None:
         self._state, self._outbox, self._open_carrier = state, shared.outbox, open_carrier
         self.carrier: Carrier | None = None
-        self.head: Head | None = None  # at the last connect
+        self.head: Head | None = None  # as it was asked for last
         self.health: dict[str, Any] = {}
         self.skew: int | None = None  # milliseconds that the engine's clock is ahead of this machine's
         self.connected_at = 0  # this machine's time in milliseconds
@@ -90,7 +90,7 @@ class Connection:
     def compare(self) -> Head:
         """The head that the engine has now. Refuses an engine with another log, or with less than it has told of."""
         asked_at = moment()
-        head = self.call(self.engine.head)
+        head = self.head = self.call(self.engine.head)
         self._refuse_wrong(head)
         self.freshness.ended_at(head.place, asked_at, time_of(asked_at))
         return head

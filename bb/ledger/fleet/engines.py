@@ -77,15 +77,24 @@ def open_carrier(engine: EngineAddress, repo: str, terms: FleetTerms) -> Carrier
     must_fit(engine, terms)
     module = _library(f"bb.ledger.carrier.{engine.carrier}", engine.carrier)
     make = module.PostgresCarrier if engine.carrier == POSTGRES else module.NatsCarrier
-    carrier: Carrier = make(engine.address, repo, terms.incarnation)
+    carrier: Carrier = make(_address(engine), repo, terms.incarnation)
     return carrier
+
+
+def _address(engine: EngineAddress) -> str:
+    """Where to connect. What a service names may have changed since the address was saved, so whether TLS is demanded
+    is decided anew."""
+    if engine.carrier != POSTGRES:
+        return engine.address
+    postgres_address = _library("bb.ledger.fleet.postgres_address", POSTGRES)
+    return str(postgres_address.complete(engine.address, os.environ))
 
 
 def keeper(engine: EngineAddress) -> Keeper:
     """The keeper of an engine: begins, ends and prunes logs. For the person who runs it."""
     module = _library(f"bb.ledger.carrier.{engine.carrier}", engine.carrier)
     make = module.PostgresKeeper if engine.carrier == POSTGRES else module.NatsKeeper
-    made: Keeper = make(engine.address)
+    made: Keeper = make(_address(engine))
     return made
 
 

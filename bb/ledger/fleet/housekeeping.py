@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from bb.coordination.agents.hearing import Hearing
 from bb.kernel.errors import BbError
-from bb.ledger.carrier.door import BEAT
+from bb.ledger.carrier.door import BEAT, FleetEnded
 from bb.ledger.fleet import aside, machines
 from bb.ledger.fleet.archiving import Archiving
 from bb.ledger.fleet.aside import Aside
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bb.ledger.carrier.door import Machine
+    from bb.ledger.carrier.door import Head, Machine
     from bb.ledger.fleet.clone_state import CloneState
     from bb.ledger.fleet.connection import Connection
     from bb.ledger.fleet.shared import Shared
@@ -113,6 +113,7 @@ class Housekeeping:
             ours = machines.own(state.path, writer, state.must_fold().place, asked_at)
             connection.call(lambda: connection.engine.beat(ours))
         head = connection.compare()
+        self._leave_closed_log(head)
         self.machines = connection.call(connection.engine.alive)
         if everything:
             self._others.forget()
@@ -145,6 +146,11 @@ class Housekeeping:
             state.note(**about)
 
     # -- the rest
+
+    def _leave_closed_log(self, head: Head) -> None:
+        """Refuse a log that is closed and read to its end, so that the charter is looked for before anybody sends."""
+        if head.is_closed and head.place <= self._state.must_fold().place:
+            raise FleetEnded()
 
     def _archive(self, now: float) -> None:
         self.archiving.tend(self._connection.engine, self._outbox, self._connection.call, now)

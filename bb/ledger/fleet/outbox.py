@@ -22,7 +22,7 @@ from __future__ import annotations
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.record import Record
-from bb.ledger.carrier.door import EngineUnreachable
+from bb.ledger.carrier.door import AppendUnknown, EngineUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -303,7 +303,9 @@ class Outbox:
     def _unreachable(self) -> BbError:
         """A refusal that says why the engine cannot be reached."""
         if self.trouble is not None and not self.is_connected:
-            return self.trouble
+            # The answer to an append was lost. The ask is about other lines, which were not sent.
+            is_lost = self.trouble.code == AppendUnknown.code
+            return EngineUnreachable(self.trouble.message) if is_lost else self.trouble
         return EngineUnreachable("the engine of the fleet does not answer")
 
     def _why(self) -> str:

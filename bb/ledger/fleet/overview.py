@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bb.ledger.published.tip import Tip
 
 PATIENCE = 2.0  # seconds for the relay's answer
+RECENT = 60_000  # milliseconds since a refusal
 NONE, NOT_JOINED, NO_RELAY, AWAY, STOPPED, CONNECTED = "none", "not_joined", "no_relay", "away", "stopped", "connected"
 HINTS = {one.code: one.hint for one in (AnotherEngine, EngineRewound, EngineUnreachable, Denied, EngineNotDurable)}
 STOPPING = (AnotherEngine.code, EngineRewound.code, "FLEET_ENDED")  # refusals with which global verdicts stop
@@ -48,8 +49,7 @@ def overview(place: Place, now: int, *, asks_engine: bool = True) -> dict[str, A
 
 def _of_relay(found: dict[str, Any], now: int) -> dict[str, Any]:
     """What the relay says (`status.py`), in the form of this overview."""
-    refusal = found.get("refusal") if found["state"] != CONNECTED else None
-    about = refusal or {"code": None, "message": None}
+    about = _trouble(found, now) or {"code": None, "message": None}
     head = found["engine_place"]
     skew, heard = found["skew_ms"], found["heard_at"]
     return {
@@ -66,12 +66,21 @@ def _of_relay(found: dict[str, Any], now: int) -> dict[str, Any]:
         "unsent": found["unsent"],
         "archived": found["archived"],
         "archives": found["leads"],
+        "archive_failure": found["archive_failure"],
         "machines": [_of_beat(one, head) for one in found["machines"]],
         "clock_skew_seconds": None if skew is None else round(skew / 1000, 1),
         "health": found["health"] or None,
         "denied": found["denied"],
         "flawed": found["flawed"],
     }
+
+
+def _trouble(found: dict[str, Any], now: int) -> dict[str, Any] | None:
+    """The refusal that explains the state. While the relay is connected, that is one for which lines wait."""
+    refusal: dict[str, Any] | None = found.get("refusal")
+    if refusal is None or found["state"] != CONNECTED:
+        return refusal
+    return refusal if found["unsent"] and now - refusal["at"] < RECENT else None
 
 
 def _of_beat(one: dict[str, Any], head: int) -> dict[str, Any]:
@@ -109,6 +118,7 @@ def _saved(known: Pins, tip: Tip | None, engine: EngineAddress | None, now: int)
         "unsent": None,
         "archived": tip.place if tip and terms else None,
         "archives": False,
+        "archive_failure": None,
         "denied": {},
         "flawed": [],
         "machines": [],
@@ -141,7 +151,7 @@ def machine_shown(machine: Machine, head: int) -> dict[str, Any]:
     return {
         "name": machine.name,
         "writer": machine.writer,
-        "place": machine.place,
+        "place": min(machine.place, head),
         "lag": max(head - machine.place, 0),
         "age_seconds": round(machine.age, 1),
         "is_alive": machine.is_alive,

@@ -6,6 +6,7 @@ so what only a variable says is written into the string. A password never is.
 
 from __future__ import annotations
 
+import ipaddress
 import os
 
 import psycopg
@@ -64,8 +65,19 @@ def complete(text: str, env: Mapping[str, str]) -> str:
 
 def is_local(options: Mapping[str, str]) -> bool:
     """Whether every server of a connection with these OPTIONS is on this machine."""
-    hosts = (options.get("hostaddr") or options.get("host") or "").split(",")
-    return all(host.startswith(("/", "@", "127.")) or host in ("", "localhost", "::1") for host in hosts)
+    addresses, hosts = (options.get(name, "").split(",") for name in ("hostaddr", "host"))
+    count = max(len(addresses), len(hosts))
+    addresses, hosts = (each + [""] * (count - len(each)) for each in (addresses, hosts))
+    return all(_is_here(address or host) for address, host in zip(addresses, hosts, strict=True))
+
+
+def _is_here(host: str) -> bool:
+    if host.startswith(("/", "@")) or host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _read(text: str) -> dict[str, str]:

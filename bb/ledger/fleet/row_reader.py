@@ -32,6 +32,7 @@ class RowReader:
         self._state, self._shared, self._outbox = state, shared, shared.outbox
         self._connection = connection
         self._catches_up_to = 0  # the engine's last place at the connect
+        self._is_withheld = False  # the engine has said that there are rows, and given none
         self.may_be_rows = True
         self.reads = 0
         self._read_at = self._written_at = NEVER
@@ -51,7 +52,9 @@ class RowReader:
 
     @property
     def must_read(self) -> bool:
-        """Whether somebody waits for rows that were not read yet."""
+        """Whether somebody waits for rows that were not read yet, and the engine may give them now."""
+        if self._is_withheld and moment() < self.next_read():
+            return False
         is_behind = self._outbox.acknowledged_place > self._state.must_fold().place or not self.has_caught_up
         return is_behind or self._outbox.waits_for_reading
 
@@ -75,6 +78,7 @@ class RowReader:
         self._read_at = now
         self.may_be_rows = bool(rows) and (must_read or len(rows) >= door.MOST_READ)
         if rows:
+            self._is_withheld = False
             self._state.take(rows)
             return
         self._connection.freshness.ended_at(place, now, time_of(now))
@@ -83,7 +87,9 @@ class RowReader:
 
     def _has_read_everything(self, asked_at: float) -> None:
         """The engine had no more rows: but has it those that it had?"""
-        self._connection.compare()
+        head = self._connection.compare()
+        if head.place > self._state.must_fold().place:
+            self._is_withheld = self.may_be_rows = True
         self._catches_up_to = 0
         self._tell()
         with self._shared.lock:

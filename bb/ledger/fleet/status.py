@@ -6,7 +6,8 @@ state         "connected", "away" (cannot be reached), "stopped" (no verdicts: a
 place         read up to, with the `digest` of the log there; `imported`: the lines are in the journals up to;
               `engine_place`: the engine's last place when it was last known; `lag`: the rows between
 unsent        recorded lines without a place; `waiting`: asks without an answer
-archived      the place up to which git has the rows; `leads`: whether this relay archives
+archived      the place up to which git has the rows, as this clone last saw it; `leads`: whether this relay archives;
+              `archive_failure`: why its last attempt failed, in words, or None
 machines      each machine that has beaten lately: name, writer, place, age in seconds, is_alive, agents (a number)
 health        what the engine says of its settings
 skew_ms       the engine's clock minus this machine's, at the connect
@@ -35,8 +36,7 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
     carrier, machines = connection.carrier, loop.housekeeping.machines
     terms = state.terms
     alive = [one for one in machines if one.is_alive]
-    seen = [one.place for one in machines]
-    last = max([outbox.place, outbox.acknowledged_place, connection.head.place if connection.head else 0, *seen])
+    last = max(outbox.place, outbox.acknowledged_place, connection.head.place if connection.head else 0)
     is_stopped, is_connected = outbox.stop is not None, outbox.is_connected
     return {
         "engine": carrier.kind if carrier else terms.carrier if terms else None,
@@ -52,12 +52,13 @@ def of(loop: EngineLoop, shared: Shared) -> dict[str, Any]:
         "waiting": len(outbox.asks),
         "archived": outbox.archived,
         "leads": loop.housekeeping.archiving.leads,
+        "archive_failure": loop.housekeeping.archiving.failure,
         "machines_alive": len(alive),
         "machines": [
             {
                 "name": one.name,
                 "writer": one.writer,
-                "place": one.place,
+                "place": min(one.place, last),
                 "age": round(one.age, 1),
                 "is_alive": one.is_alive,
                 "agents": len(one.agents),

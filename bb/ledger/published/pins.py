@@ -15,6 +15,7 @@ from bb.coordination.holdings.admission import Admitted
 from bb.kernel import json_text
 from bb.kernel.record import Record
 from bb.ledger.files import disk
+from bb.ledger.published import fleet_mark
 from bb.ledger.published.arbiter import Arbiter
 from bb.ledger.published.charter import Charter
 from bb.ledger.published.layout import BRANCH, PLACES
@@ -153,6 +154,7 @@ def write(store: str, pins: Pins, *, may_be_undone: bool = False) -> None:
     """Save the pins. It MAY BE UNDONE by a power failure if the next sync finds the same on the remote."""
     octets = b"\n".join([*_Writing().lines(pins), b""])
     disk.replace(os.path.join(store, NAME), octets, durable=True, may_be_undone=may_be_undone)
+    fleet_mark.note(store, has_fleet=pins.terms is not None)
 
 
 class _Reading:

@@ -146,6 +146,9 @@ class GitCarrier:
     def lead(self) -> bool:
         return True
 
+    def yield_lead(self) -> None:
+        """Each clone publishes its own lines, so there is nothing to yield."""
+
     def close(self) -> None:
         """Nothing is open between two calls."""
 

@@ -13,6 +13,7 @@ from bb.kernel import clock
 from bb.kernel.errors import Busy
 from bb.ledger.git import work_tree
 from bb.ledger.journal import kinds
+from bb.ledger.published import fleet_mark
 from bb.ops.desk import pause_check, signs_of_life
 
 TYPE_CHECKING = False
@@ -33,6 +34,7 @@ TTL = str(reservations.TTL)  # minutes
 QUEUED = "x.bb.queued"
 HOT_FOR = clock.HOUR  # how far back a scope counts as much wanted,
 HOT_TIMES = 3  # and how often others must have held it since then
+NOT_JOINED = "the ledger has a fleet, and this clone has not joined it: `bb fleet join ENGINE`"
 MOST_LOOKED_AT = 12  # reservations; the first ones that the index returns at once
 
 GrantPending = Busy.declare(
@@ -102,7 +104,15 @@ def report(desk: Desk, wanted: Wanted, recorded: Sequence[Event]) -> dict[str, A
         "not_there": [scope.text for scope in wanted.scopes if not work_tree.exists_in_work_tree(desk.place, scope)],
         **hot(held, wanted),
         **waiting_for(desk, wanted.agent),
+        **_only_here(desk, wanted),
     }
+
+
+def _only_here(desk: Desk, wanted: Wanted) -> dict[str, Any]:
+    """The members that say that a reservation holds in this clone only, although there is a fleet. Empty otherwise."""
+    if wanted.is_open or not fleet_mark.is_there(desk.place.store) or desk.is_in_fleet:
+        return {}
+    return {"fallback": "local", "why": NOT_JOINED}
 
 
 def waiting_for(desk: Desk, who: str) -> dict[str, Any]:

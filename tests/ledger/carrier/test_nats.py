@@ -119,6 +119,54 @@ def test_an_enrolled_machine_may_write_as_itself_and_change_nothing(engine: Nats
         assert carrier.append(ADA, 2, [b"2"]) == FIRST + 1
 
 
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b'["x", 1, {"fox": 1' + b"0" * 400 + b"}]",
+        b'["x", 1, {"fox": 1e999}]',
+        b'["x", 1, {"fox": -5}]',
+        b'["x", 1, {"\\u001b[31m": 5}]',
+        b'["x", 1e999, {}]',
+        b'["x", 1' + b"0" * 400 + b", {}]",
+        b"[" * 60_000,
+        b"\xff\xfe",
+        b"",
+    ],
+)
+def test_a_machine_that_writes_anything_as_its_beat_harms_nobody(engine: NatsEngine, payload: bytes) -> None:
+    with contextlib.closing(engine.carrier()) as carrier:
+        carrier.beat(door.Machine("", ADA, FIRST, {"ada": 3}))
+        asked(engine.address(), NAMES.beat("any", BOB), payload)
+        asked(engine.address(), NAMES.leader, payload)
+
+        alive = {machine.writer: machine for machine in carrier.alive()}
+
+        assert alive[ADA].agents == {"ada": 3}
+        assert not alive.get(BOB, alive[ADA].replace(agents={})).agents
+        assert carrier.lead() == (not payload), "the message is that of another leader, until it is too old"
+
+
+def test_too_many_beats_of_one_machine_do_not_stop_the_others(engine: NatsEngine) -> None:
+    with contextlib.closing(engine.carrier()) as carrier:
+        answer = asked(engine.address(), NAMES.beat("any", BOB), b"x" * 100_000)
+        assert "error" in answer, "a beat is not as large as a row"
+        asyncio.run(_flood(engine.address(), [NAMES.beat("any", f"{number:012}") for number in range(1200)]))
+        carrier.beat(door.Machine("", ADA, FIRST))
+
+        assert len(carrier.alive()) <= 1200
+        assert carrier.append(ADA, 1, [b"1"]) == FIRST
+
+
+async def _flood(address: str, subjects: list[str]) -> None:
+    connection = await library.connect(address.partition("?")[0])
+    try:
+        for subject in subjects:
+            await connection.publish(subject, b'["x", 1, {}]')
+        await connection.request("$JS.API.INFO", b"")
+    finally:
+        await connection.close()
+
+
 async def _asked_in_vain(address: str, subject: str, payload: bytes, seed: str) -> None:
     said: list[str] = []
 
@@ -258,6 +306,7 @@ def test_anything_else_is_no_address(text: str) -> None:
 def test_tls_is_demanded_of_servers_elsewhere() -> None:
     assert not NatsAddress.parse("nats://127.0.0.1,localhost:4223,[::1]").needs_tls
     assert NatsAddress.parse("nats://127.0.0.1,db.example.org").needs_tls
+    assert NatsAddress.parse("nats://127.example.org").needs_tls
     assert NatsAddress.parse("tls://127.0.0.1").needs_tls
     assert not NatsAddress.parse("nats://db.example.org?tls=no").needs_tls
 

@@ -152,6 +152,93 @@ def test_a_machine_that_keeps_the_log_locked_delays_others_and_they_are_told(
             connection.execute("select bb.version()")
 
 
+@pytest.fixture
+def owned(postgres: engines.Postgres) -> Iterator[tuple[engines.Postgres, str]]:
+    """A server and a database that belongs to the role `ownerkeeper`, which is no superuser and may make roles."""
+    postgres.sql("create role ownerkeeper login createrole")
+    database = postgres.database()
+    postgres.sql(f"alter database {database} owner to ownerkeeper")
+    yield postgres, database
+    postgres.sql(f"drop database {database} with (force)")
+    postgres.sql("drop role ownerkeeper")
+
+
+@pytest.mark.parametrize("call", ["append", "beat"])
+def test_a_machine_that_keeps_a_transaction_open_is_ended_whatever_limits_it_has_set(
+    owned: tuple[engines.Postgres, str], call: str
+) -> None:
+    server, database = owned
+    with contextlib.closing(PostgresKeeper(server.conninfo(database, "ownerkeeper"))) as keeper:
+        keeper.begin(REPO, INCARNATION, FIRST, {})
+        for name in ("stuck", "other"):
+            keeper.run(keeper.enroll(name))
+    at_once = schema().replace("interval '15 seconds'", "interval '0 seconds'")
+    server.sql(f"set role ownerkeeper; {at_once}", database)
+    with (
+        psycopg.connect(server.conninfo(database, "stuck")) as stuck,
+        contextlib.closing(PostgresCarrier(server.conninfo(database, "other"), REPO, INCARNATION)) as carrier,
+    ):
+        stuck.execute("set statement_timeout = 0; set idle_in_transaction_session_timeout = 0")
+        stuck.execute("select bb.append(%s, %s, %s, 1, %s)", (REPO, INCARNATION, MALLORY, b"x\n"))
+        if call == "append":
+            with pytest.raises(door.EngineUnreachable.error, match="stuck"):
+                carrier.append(ADA, 1, [b"1"])
+        else:
+            carrier.beat(Machine("", ADA, FIRST))
+        assert carrier.append(ADA, 1, [b"1"]) == FIRST
+        with pytest.raises(psycopg.OperationalError):
+            stuck.execute("select 1")
+
+
+def test_the_beats_of_one_role_are_limited_and_hide_nobody(engine: PostgresEngine, carrier: PostgresCarrier) -> None:
+    carrier.beat(Machine("", ADA, FIRST, {"ada": 3}))
+    agents = '{"mallory": 1, "padding": "' + "x" * 65_000 + '"}'
+    with as_machine(engine) as connection:
+        for number in range(1, 41):
+            writer = f"{number:012}".translate(str.maketrans("0123456789", "abcdefghij"))
+            connection.execute("select bb.beat(%s, %s, %s, 1, %s)", (REPO, INCARNATION, writer, agents))
+        found = connection.execute(
+            "select role, sum(length(agents)), count(*) from bb.alive(%s, %s) group by role order by role",
+            (REPO, INCARNATION),
+        ).fetchall()
+
+    assert [(role, count) for role, _, count in found] == [("mallory", 40), ("postgres", 1)]
+    assert found[0][1] <= 1 << 20
+    assert {machine.name: dict(machine.agents) for machine in carrier.alive()}["postgres"] == {"ada": 3}
+
+
+@pytest.mark.parametrize("what", ["place", "first", "at"])
+def test_a_server_that_answers_with_something_else_is_away(engine: PostgresEngine, what: str) -> None:
+    kinds = dict.fromkeys(("place", "first", "at"), "bigint") | {what: "bytea"}
+    values = dict.fromkeys(("place", "first", "at"), "1::bigint") | {what: "decode(repeat('7f', 5000), 'hex')"}
+    engine.server.sql(
+        f"""drop function bb.read(text, text, bigint, integer);
+        create function bb.read(r text, i text, since bigint, most integer, out place {kinds["place"]},
+            out writer text, out first {kinds["first"]}, out at {kinds["at"]}, out digest bytea, out octets bytea)
+        returns setof record language sql as $$
+            select {values["place"]}, 'aaaaaaaaaaaa', {values["first"]}, {values["at"]}, ''::bytea, 'x'::bytea $$""",
+        engine.database,
+    )
+    with contextlib.closing(engine.carrier()) as carrier, pytest.raises(door.EngineUnreachable.error):
+        carrier.read(FIRST - 1)
+
+
+def test_a_writer_stays_bound_to_its_machine_in_the_next_log(engine: PostgresEngine) -> None:
+    address, evil = engine.machine("mine"), engine.machine("mallory")
+    with contextlib.closing(engine.carrier(address)) as carrier:
+        carrier.append(ADA, 1, [b"1"])
+    begun(engine, {ADA: 1, BOB: 7}, incarnation="e" * 16)
+
+    with (
+        contextlib.closing(engine.carrier(evil, incarnation="e" * 16)) as mallory,
+        contextlib.closing(engine.carrier(address, incarnation="e" * 16)) as mine,
+    ):
+        with pytest.raises(door.Denied.error):
+            mallory.append(ADA, 2, [b"forged"])
+        assert mine.append(ADA, 2, [b"2"]) == FIRST
+        assert mine.append(BOB, 8, [b"8"]) == FIRST + 1, "nobody has used that writer yet"
+
+
 def test_notifications_of_others_do_no_harm(engine: PostgresEngine, carrier: PostgresCarrier) -> None:
     carrier.read(FIRST - 1)
     with as_machine(engine) as connection:
@@ -252,6 +339,37 @@ def test_a_keeper_need_not_be_a_superuser(engine: PostgresEngine) -> None:
             assert plain.append(ADA, 1, [b"1"]) == FIRST
         keeper.run(keeper.revoke("plain"))
         assert keeper.health()["role"] == "keeper"
+
+
+def test_what_a_role_may_not_do_names_the_role_that_may(owned: tuple[engines.Postgres, str]) -> None:
+    server, database = owned
+    with contextlib.closing(PostgresKeeper(server.conninfo(database, "ownerkeeper"))) as keeper:
+        keeper.begin(REPO, INCARNATION, FIRST, {})
+        keeper.run(keeper.enroll("plain"))
+        server.sql("alter role ownerkeeper nocreaterole")
+        with pytest.raises(door.Denied.error) as refusal:
+            keeper.run(keeper.enroll("another"))
+        assert "CREATEROLE" in (refusal.value.hint or "")
+    with contextlib.closing(PostgresKeeper(server.conninfo(database, "plain"))) as machine:
+        with pytest.raises(door.Denied.error) as refusal:
+            machine.end(REPO, INCARNATION)
+        assert "bb-owner" in (refusal.value.hint or "")
+
+
+def test_a_missing_password_and_a_missing_service_are_told_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    hba = "local all postgres trust\nlocal all all scram-sha-256\n"
+    with engines.postgres(hba=hba) as server:
+        server.sql("create role guest login password 'x'")
+        for environment in ({}, {"PGPASSWORD": "s3cret"}):
+            for name, value in environment.items():
+                monkeypatch.setenv(name, value)
+            with pytest.raises(door.Denied.error) as denied:
+                PostgresCarrier(server.conninfo(user="guest"), REPO, INCARNATION).head()
+            assert ".pgpass" in (denied.value.hint or "")
+            assert "s3cret" not in f"{denied.value.message}{denied.value.hint}"
+    with pytest.raises(door.EngineUnreachable.error) as unknown:
+        PostgresCarrier("service=nowhere", REPO, INCARNATION).head()
+    assert "pg_service.conf" in (unknown.value.hint or "")
 
 
 def role_exists(engine: PostgresEngine, name: str) -> bool:

@@ -228,5 +228,10 @@ def wait_for(condition: Callable[[], Any], machine: Machine | None = None) -> No
     until(condition, lambda: machine.log if machine else "it")
 
 
+def is_connected_to(machine: Machine, incarnation: str) -> bool:
+    status = machine.result("status")
+    return (status["state"], status["incarnation"]) == ("connected", incarnation)
+
+
 def environment_of(machine: Machine) -> Mapping[str, str]:
     return {**os.environ, "BB_NOW": NOON, **machine.clone.settings}

@@ -212,6 +212,10 @@ class MemoryCarrier:
 
         return bool(self._do("lead", take))
 
+    def yield_lead(self) -> None:
+        if self.engine.leader is self:
+            self.engine.leader = None
+
     def close(self) -> None:
         if self.engine.leader is self:
             self.engine.leader = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,16 @@ def test_a_connection_string_of_postgres_is_kept_as_it_is(text: str, options: st
 
 
 @pytest.mark.parametrize(
-    "text", ["postgres://db.example.org/bb", "host=db dbname=bb", "hostaddr=10.0.0.1 host=localhost", "host=/run,db"]
+    "text",
+    [
+        "postgres://db.example.org/bb",
+        "host=db dbname=bb",
+        "hostaddr=10.0.0.1 host=localhost",
+        "host=/run,db",
+        "host=127.example.org",
+        "hostaddr=127.0.0.1, host=a,db.example.org",
+        "host=127.0.0.1.example.org",
+    ],
 )
 def test_tls_with_the_servers_name_is_demanded_of_servers_elsewhere(text: str):
     assert "sslmode=verify-full" in engines.parse(text, {}).address.split()
@@ -69,6 +79,19 @@ def test_a_service_is_kept_by_its_name_and_its_file_decides_about_tls(tmp_path: 
     assert "sslmode=verify-full" in there
     assert "port" not in there, "a service file counts more than a variable"
     assert "sslmode=verify-full" in engines.parse("service=nowhere", env).address, "it may be any server"
+
+
+def test_a_service_that_names_another_server_later_gets_tls_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "services"
+    file.write_text("[here]\nhost=localhost\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    saved = engines.parse("service=here", os.environ)
+    file.write_text("[here]\nhost=db.example.org\n")
+
+    carrier = engines.open_carrier(saved, "r", FleetTerms("postgres", "0" * 16, 1))
+
+    assert "sslmode" not in saved.address
+    assert "sslmode=verify-full" in carrier._conninfo  # type: ignore[attr-defined]
 
 
 def test_paths_in_an_address_do_not_depend_on_the_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

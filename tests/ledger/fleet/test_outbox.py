@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
-from bb.ledger.carrier.door import Denied, EngineRewound, EngineUnreachable
+from bb.ledger.carrier.door import AppendUnknown, Denied, EngineRewound, EngineUnreachable
 from bb.ledger.fleet.outbox import MOST_LINES, RECENT, SOON, Ask, Batch, Outbox, RelayStopped
 from tests.examples import examples
 
@@ -81,6 +81,16 @@ def test_an_attempt_to_connect_that_began_after_the_ask_and_failed_refuses_it_at
     assert code(at, 5.1) is None
     at.lost_connection(EngineUnreachable(), 5.0)
     assert code(at, 5.1) == "ENGINE_UNREACHABLE"
+
+
+def test_the_lost_answer_to_other_lines_means_to_an_ask_that_the_engine_is_away():
+    at = outbox(recorded=2)
+    at.sends(Batch(US, 1, 1))
+    asked(at, "settle", events=[f"{US}.2"])
+
+    at.lost_connection(AppendUnknown(), 1.0)
+
+    assert code(at, 1.0) == "ENGINE_UNREACHABLE"
 
 
 def test_lines_that_may_have_been_sent_are_pending_and_only_at_the_end_of_the_patience():

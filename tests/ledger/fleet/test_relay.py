@@ -28,7 +28,18 @@ from bb.ledger.travel import row_archive
 from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import SyncLock
 from tests.coordination.soon_forgotten import forgetting_soon
-from tests.ledger.fleet.fleet_support import FIRST, NOW, SECOND, Machine, Waiting, become_equal, fleet, switch, wait_for
+from tests.ledger.fleet.fleet_support import (
+    FIRST,
+    NOW,
+    SECOND,
+    Machine,
+    Waiting,
+    become_equal,
+    fleet,
+    is_connected_to,
+    switch,
+    wait_for,
+)
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 from tests.stories.travel.test_signed import listed, review
 from tests.stories.travel.travel_support import Clone, clone
@@ -349,8 +360,7 @@ def test_a_new_incarnation_begins_from_the_archive_and_gets_the_lines_that_it_la
         there.result("fresh")
         engine.logs = {}
         switch(here.clone, engine, SECOND, first=1_000_000)
-        wait_for(lambda: here.result("status")["incarnation"] == SECOND)
-        wait_for(lambda: there.result("status")["incarnation"] == SECOND)
+        wait_for(lambda: is_connected_to(here, SECOND) and is_connected_to(there, SECOND), here)
         here.result("flush")
         again = there.reserve("docs", order=SECOND)
 

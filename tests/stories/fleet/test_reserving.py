@@ -12,9 +12,11 @@ import pytest
 
 from bb.wire import client
 from tests import engines
-from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, fleet
+from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, Side, fleet
+from tests.support import Scratch
 from tests.waiting import until
 
+LATE = "late-heron"
 LONGEST = 30.0  # seconds for a refusal that must not wait for anything, on a busy machine
 
 
@@ -246,3 +248,18 @@ def test_a_client_of_the_daemon_reserves_in_every_clone_too(two: Fleet):
 
     assert got["global"] is True
     assert two.there.reserve("by-socket").code == "RESERVATION_CONFLICT"
+
+
+def test_a_clone_that_has_not_joined_says_that_its_reservations_hold_there_only(two: Fleet, tmp_path: Path):
+    two.here.at.git("clone", "--quiet", str(two.here.at.path.parent / "hub"), str(tmp_path / "late"))
+    at = Scratch(tmp_path / "late", {"CCCC_HOME": str(tmp_path / "home"), "BB_DAEMON": "off"})
+    assert at.bb("sync", "--pull").status == 0
+    assert at.bb("agent", "register", "--name", LATE, "--role", "builder").status == 0
+    late = Side(at, LATE)
+
+    got = late.reserve("alone")
+
+    assert got.data["fallback"] == "local"
+    assert "bb fleet join" in got.data["why"]
+    assert "In this clone only" in late.text("reserve", "alone/too").out
+    assert "fallback" not in late.reserve("alone.py", "--open").data
