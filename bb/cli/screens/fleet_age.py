@@ -29,7 +29,9 @@ def sentences(found: Foreign) -> list[str]:
     if float(str(age)) < OLD:
         return []
     ago = _ago(float(str(age)))
-    return [f"This clone last had everything from the fleet's engine {ago} ago; what others did since is not known here"]
+    return [
+        f"This clone last had everything from the fleet's engine {ago} ago; what others did since is not known here"
+    ]
 
 
 def line(about: Foreign) -> str:
