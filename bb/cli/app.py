@@ -53,8 +53,10 @@ def answer(words: list[str]) -> int:
     command = " ".join(_command_words(plain))
 
     def call() -> int:
-        if any("\ud800" <= character <= "\udfff" for word in plain for character in word):
-            raise InvalidText("the command line is not valid UTF-8")
+        try:
+            "".join(plain).encode()
+        except UnicodeEncodeError as error:
+            raise InvalidText("the command line is not valid UTF-8") from error
         if plain == ["--version"]:
             if as_json:
                 output.success("version", {"version": bb.__version__}, as_json=True)

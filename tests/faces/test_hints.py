@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,13 @@ RED_FLAGS = ("--allow-overlap", "--no-verify", "BB_OVERRIDE", "--override", "--a
 OF_THE_PERSON = ("bb agent status --agent user", "a person passes --agent", "freeze lifted: `bb thaw")
 
 
-def hints() -> Iterator[tuple[str, str]]:
+@functools.cache
+def hints() -> list[tuple[str, str]]:
     """Every text in a `hint=` of the code, with its place."""
+    return list(_found())
+
+
+def _found() -> Iterator[tuple[str, str]]:
     for path in sorted((ROOT / "bb").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             is_assigned = isinstance(node, ast.Assign) and _name(node.targets[0]) == "hint"

@@ -21,7 +21,7 @@ from bb.ops import catalogue
 from tests.faces.good_calls import AMBER, COBALT, good_words, prepare
 from tests.forks import TYPER, WHOLE, Call, run_all
 from tests.grids import some
-from tests.support import NOON, ROOT, Ran, Scratch, environment, scratch
+from tests.support import NOON, ROOT, Ran, Scratch, copied, environment, scratch
 from tests.terminals import Terminal
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals")
@@ -61,14 +61,14 @@ def words(repo: Scratch) -> dict[str, list[str]]:
 def both(repo: Scratch, calls: Sequence[Call]) -> list[tuple[Ran, Ran]]:
     """What each call says by either way, in the repository as it is."""
     kept = repo.path.parent / "kept"
-    shutil.copytree(repo.path, kept, symlinks=True)
+    copied(repo.path, kept)
     answers: dict[str, list[Ran]] = {WHOLE: [], TYPER: []}
     for call in calls:
         for way, said in answers.items():
             (ran,) = run_all(repo, [call], way)
             said.append(Ran(ran.status, CHANCE.sub("CHANCE", ran.out), ran.err))
             shutil.rmtree(repo.path)
-            shutil.copytree(kept, repo.path, symlinks=True)
+            copied(kept, repo.path)
     shutil.rmtree(kept)
     return list(zip(answers[WHOLE], answers[TYPER], strict=True))
 

@@ -60,14 +60,14 @@ class Release:
 
     def make(self) -> None:
         tools = self.folder / "tools"
-        self._pip("install", "--target", str(tools), *PROJECT["build-system"]["requires"])
+        self._pip("install", "--no-compile", "--target", str(tools), *PROJECT["build-system"]["requires"])
         self._build("build_sdist", ROOT, tools)
         safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not in the first 3.11
         with tarfile.open(self.archive) as packed:
             packed.extractall(self.folder / "unpacked", **safely)
         self._build("build_wheel", self.folder / "unpacked" / NAME, tools)
         must([sys.executable, "-m", "venv", "--without-pip", str(self.programs.parent)])
-        self._pip("--python", str(self.programs / "python"), "install", str(self.wheel))
+        self._pip("--python", str(self.programs / "python"), "install", "--no-compile", str(self.wheel))
         self._done.touch()
 
     def _pip(self, *words: str) -> None:

@@ -11,6 +11,9 @@ STATES = {
     "stopped": "global reservations are refused",
 }
 OLD = 15  # seconds, as in `ops/desk/fleet_age.py`
+NOT_YET = (
+    "This clone has not read everything from the fleet's engine yet, so reservations of other machines may be missing"
+)
 
 
 def sentences(found: Foreign) -> list[str]:
@@ -22,13 +25,12 @@ def sentences(found: Foreign) -> list[str]:
     if "age_seconds" not in about:
         return []
     if age.is_none:
-        return [
-            "The engine of the fleet has not answered this clone yet, so reservations of other machines may be missing"
-        ]
+        return [NOT_YET]
     if float(str(age)) < OLD:
         return []
+    ago = _ago(float(str(age)))
     return [
-        f"The engine of the fleet last answered {_ago(float(str(age)))} ago; what others did since is not known here"
+        f"This clone last had everything from the fleet's engine {ago} ago; what others did since is not known here"
     ]
 
 

@@ -12,6 +12,7 @@ from bb.ledger.index.index import Index
 from bb.ledger.journal import journal as journals
 from bb.ledger.journal import journal_reader
 from bb.ledger.journal.journal import Journal, LedgerDamaged
+from tests.grids import some
 from tests.ledger.ledger_support import (
     bare_journal,
     chained,
@@ -309,7 +310,7 @@ def test_a_flip_anywhere_before_the_last_head_is_found_or_refused(journal: Journ
     missed = []
 
     for offset in set(range(len(whole))) - set(last_head):
-        for bit in (0, 7):
+        for bit in some((0, 7), 1, of=offset):
             flip(segment, offset, bit)
             if not (damage_found(journal) or journal.is_torn()):
                 missed.append((offset, bit, whole[max(0, offset - 20) : offset + 1]))

@@ -17,6 +17,7 @@ from bb.ledger.files import disk, processes
 from bb.ledger.lines import uncommitted
 from bb.ledger.lines.act import Act
 from tests.stories.lines.world import AGENTS, PLAIN, UNBORN, World, git
+from tests.support import copied
 
 OTTER, HARBOR = AGENTS[:2]
 NAME, OTHER, NEW = "read.py", "-dash", "new.py"
@@ -95,7 +96,7 @@ def worlds(tmp_path: Path, world: World) -> Callable[[int], World]:
         made = object.__new__(World)
         made.__dict__.update(world.__dict__)
         made.path = tmp_path / f"copy{step}"
-        shutil.copytree(world.path, made.path, symlinks=True)
+        copied(world.path, made.path)
         git(made.path, "update-index", "-q", "--refresh", check=False)
         made.repo = type(world.repo)(made.path, world.repo.settings)
         return made

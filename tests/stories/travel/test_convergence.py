@@ -237,7 +237,7 @@ def compacted_often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("seed", "clones", "steps"),
     [
-        (8, 3, 80),
+        (8, 3, 60),
         pytest.param(5, 4, 80, marks=pytest.mark.long),
         *(pytest.param(seed, 4, 400, marks=pytest.mark.long) for seed in range(10, 40)),
     ],
@@ -265,7 +265,7 @@ def test_all_come_to_know_the_same(tmp_path: Path, seed: int, clones: int, steps
 @pytest.mark.parametrize(
     ("seed", "clones", "steps"),
     [
-        (1, 3, 60),
+        (1, 3, 40),
         *(pytest.param(seed, 4, 200, marks=pytest.mark.long) for seed in range(2, 20)),
     ],
 )

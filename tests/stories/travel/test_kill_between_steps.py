@@ -189,7 +189,7 @@ def every_step(tmp_path: Path, act: str, pick: Callable[[int], int]) -> None:
 @pytest.mark.parametrize("act", ACTS)
 def test_a_kill_between_some_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
     start = random.Random(act).randrange(1, 9)
-    every_step(tmp_path, act, lambda steps: steps + start + 12 + steps // 2)
+    every_step(tmp_path, act, lambda steps: steps * 2 + start + 12)
 
 
 @pytest.mark.long

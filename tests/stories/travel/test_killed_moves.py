@@ -83,7 +83,7 @@ def every_step(folder: Path, act: str, stride: Callable[[int], int]) -> None:
 
 @pytest.mark.parametrize("act", ACTS)
 def test_a_kill_between_some_steps_changes_nothing_in_the_end(tmp_path: Path, act: str):
-    every_step(tmp_path, act, lambda steps: steps * 2 + 4)
+    every_step(tmp_path, act, lambda steps: steps * 3 + 4)
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ is recorded again under its new writer: once, whatever kills the sync, and meani
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from tests.stories.travel.test_forks import Killed, killed, own_writer, recorded
 from tests.stories.travel.test_forks import journal as journal_of
 from tests.stories.travel.test_signed import listed, made_up, published, pushed, review
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub, settle
-from tests.support import NOON
+from tests.support import NOON, copied
 
 FORGED = {"scope": "forged", "bead_id": "bb-9", "ttl_minutes": 60}
 
@@ -289,7 +288,7 @@ def test_a_copy_whose_lines_were_put_aside_as_well_records_its_own(two: list[Clo
     for name in ("second", "third"):
         made = Clone(one.path.with_name(name))
         writer = own_writer(one)
-        shutil.copytree(one.path, made.path, symlinks=True)
+        copied(one.path, made.path)
         writers.mint(str(made.store / "j"), writer)
         copies.append(made)
         reserve(made, name)
