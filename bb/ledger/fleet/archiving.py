@@ -42,15 +42,16 @@ class Archiving:
         self.leads = False
         self.known = 0  # the place that is archived, as far as known
         self.commits = 0
-        self._tried_at = self._looked_at = float("-inf")
+        self._tried_at = float("-inf")
         self._not_before = float("-inf")
         self._pause = FAILED_PAUSE
         self._seen = -1  # jobs of git that had ended
         self.failure: str | None = None  # of the last job, in words
-        self._must_yield = self._must_look = False
+        self._must_yield = False
+        self._failed_at = 0  # the place that was archived at the last failure
         self._long = LONG + os.getpid() % SPREAD
         self._waiting = 0  # rows up to this place were not archived
-        self._waiting_since = self._long_looked_at = moment()
+        self._waiting_since = self._looked_at = moment()
         self._is_abandoned = False  # nobody archives
 
     def archived(self) -> int:
@@ -58,6 +59,8 @@ class Archiving:
         known = pins.read(self._state.path)
         tip = known.remote(known.home).tip if known.home else None
         self.known = tip.place if tip and tip.charter.fleet == self._state.terms else 0
+        if self.known > self._failed_at:
+            self._pause, self.failure = FAILED_PAUSE, None
         return self.known
 
     def tend(self, carrier: Carrier, outbox: Outbox, call: Callable[[Callable[[], Any]], Any], now: float) -> None:
@@ -80,20 +83,17 @@ class Archiving:
             rows = self._rows(carrier, call)
             if rows and self._git.start(lambda: aside.archive(self._place, self._now, rows)):
                 self.commits += 1
-        elif self._must_look or (waits and now - self._looked_at >= LOOK) or now - self._long_looked_at >= self._long:
+        elif now - self._looked_at >= (LOOK if waits else self._pause if self.failure else self._long):
             self._look(now)
 
     def _look(self, now: float) -> None:
         """Fetch the branch: others may have archived, or it is not what this clone takes it for."""
         if self._git.start(lambda: aside.look(self._place, self._now)):
-            self._looked_at = self._long_looked_at = now
-            self._must_look = False
+            self._looked_at = now
 
     def _has_ended(self, now: float) -> None:
         """A job has ended, so it is known how far the archive is."""
-        if self.archived() > 0 and self._git.failure is None:
-            self._pause, self.failure = FAILED_PAUSE, None
-        if self.known >= self._waiting:
+        if self.archived() >= self._waiting:
             self._waiting, self._waiting_since, self._is_abandoned = self._state.imported, now, False
         else:
             self._is_abandoned = now - self._waiting_since >= self._long
@@ -114,6 +114,6 @@ class Archiving:
     def has_failed(self, failure: Exception) -> None:
         """The last job has failed: others may lead for a while."""
         self.failure = aside.text_of(failure)
-        self._must_yield, self._must_look, self.leads = self.leads, True, False
+        self._must_yield, self._failed_at, self.leads = self.leads, self.known, False
         self._not_before = moment() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

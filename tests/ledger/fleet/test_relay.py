@@ -616,6 +616,8 @@ def test_an_archive_that_leaves_out_a_row_that_counts_is_noticed_and_nothing_is_
         (finding,) = [each for each in checks if each["name"] == "fleet archive"]
         assert (finding["state"], "begin --again" in finding["mend"]) == ("broken", True)
         there.start()
+        for log in engine.logs.values():
+            log.is_closed = True  # as `bb fleet begin --again` does first
         switch(here.clone, engine, SECOND, first=1_000_000)
         for one in (here, there):
             wait_for(lambda one=one: one.result("status")["incarnation"] == SECOND)
