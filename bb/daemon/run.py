@@ -151,7 +151,7 @@ class Daemon:
 
 
 def _collect_less_garbage() -> None:
-    """What exists at the start lives as long as the daemon, and a relay that folds rows makes many values, no cycles.
-    The garbage collector took a tenth of its time."""
+    """What exists at the start lives as long as the daemon. A relay that folds rows makes many values and no cycles,
+    and the garbage collector took a tenth of its time."""
     gc.freeze()
     gc.set_threshold(GARBAGE)

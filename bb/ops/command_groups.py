@@ -47,7 +47,7 @@ _MODULES_AND_HELP = {
         "The ledger: show, verify, sign, export and archive it.",
     ),
     "fleet": (
-        "fleet.beginning fleet.ending fleet.joining fleet.state fleet.upkeep fleet.pruning",
+        "fleet.beginning fleet.ending fleet.joining fleet.status fleet.engine_setup fleet.pruning",
         "The fleet: many machines that share an engine, such as PostgreSQL.",
     ),
     "cbcl": (

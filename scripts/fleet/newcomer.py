@@ -6,12 +6,14 @@ import os
 import time
 from pathlib import Path
 
+from bb.coordination.facts import Released, Reserved
 from bb.kernel import clock, ids
 from bb.kernel.event import Event
 from bb.ledger.carrier.postgres import PostgresCarrier
 from bb.ledger.journal import line as lines
 from bb.ledger.published import pins
 from bb.ledger.published.fleet_terms import FleetTerms
+from bb.ledger.records.drafts import draft_of
 from scripts.fleet.scene import Machine, Scene, git, join, place_of
 
 IN_A_ROW = 500  # lines
@@ -31,7 +33,7 @@ def times(scene: Scene, count: int) -> list[tuple[str, float, float | None]]:
         repo, terms = _fleet_of(first)
         carrier = PostgresCarrier(apart.address("postgres", None), repo, terms.incarnation)
         began = time.monotonic()
-        _fill(carrier, count)
+        _fill(carrier, count, terms.incarnation)
         filled = time.monotonic() - began
         began, place = time.monotonic(), terms.first - 1
         while rows := carrier.read(place):
@@ -54,15 +56,21 @@ def times(scene: Scene, count: int) -> list[tuple[str, float, float | None]]:
     ]
 
 
-def _fill(carrier: PostgresCarrier, count: int) -> None:
-    """Append COUNT lines of one writer."""
+def _fill(carrier: PostgresCarrier, count: int, incarnation: str) -> None:
+    """Append COUNT lines of one writer: its agents reserve something, one after the other, and release it."""
     writer, link = ids.writer_id(os.urandom(8)), lines.START
     ts = clock.text(time.time_ns() // 1_000_000)
     batch: list[bytes] = []
     first = 1
     for n in range(1, count + 1):
-        data = {"reservation": ids.event_id(writer, max(n - 1, 1))}
-        event = Event(ids.event_id(writer, n), link.lamport + 1, ts, "x.bb.released", "a0-0", data)
+        agent = f"a0-{(n + 1) // 2 % 20}"
+        fact = (
+            Reserved(agent, f"work/{n % 999}", "no-bead", 120, order=incarnation)
+            if n % 2
+            else Released(agent, ids.event_id(writer, n - 1))
+        )
+        draft = draft_of(fact, agent)
+        event = Event(ids.event_id(writer, n), link.lamport + 1, ts, draft.kind, agent, draft.data)
         raw, link = lines.write(event, link, lines.salt(n.to_bytes(5, "big")))
         batch.append(raw.rstrip(b"\n"))
         if len(batch) == IN_A_ROW or n == count:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -243,3 +243,26 @@ class Appender:
             found.append(said)
         assert self.process.wait() == 0
         return found
+
+
+CUTS = 8
+THREE = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"]
+
+
+def append_through_power_cuts(engine: Engine, fail_and_return: Callable[[], None]) -> None:
+    """Append from three processes at once, while the power of the server fails again and again. Every row that was
+    acknowledged must be there."""
+    rows = 100 * CUTS
+    with appending(engine, THREE, rows=rows) as processes:
+        for each in processes:
+            each.said()
+            each.go()
+        said: dict[str, list[dict[str, Any]]] = {each.writer: [] for each in processes}
+        for _ in range(CUTS):
+            for each in processes:
+                said[each.writer] += [each.said() or {} for _ in range(60)]
+            fail_and_return()
+        for each in processes:
+            said[each.writer] += each.results()
+    with contextlib.closing(engine.carrier()) as carrier:
+        must_have(everything(carrier), said, rows)

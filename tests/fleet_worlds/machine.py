@@ -217,7 +217,8 @@ class Machine:
 
     def fresh(self) -> Steps:
         """Read up to the engine's last row of now, and hear who is alive. Whether that was possible."""
-        told = yield from self._ask({"ask": "fresh", "patience": 5.0, "signs": True})
+        patience = 5.0 + 3 * self.write_time / SECOND
+        told = yield from self._ask({"ask": "fresh", "patience": patience, "signs": True})
         return told is not TIME_OVER and told["ok"]
 
     def wake(self) -> None:

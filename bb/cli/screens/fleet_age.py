@@ -23,12 +23,13 @@ def sentences(found: Foreign) -> list[str]:
         return []
     if age.is_none:
         return [
-            "The engine of the fleet has not answered this clone yet, so reservations of other machines may be missing"
+            "This clone has not read everything from the fleet's engine yet, so reservations of other machines may be missing"
         ]
     if float(str(age)) < OLD:
         return []
     return [
-        f"The engine of the fleet last answered {_ago(float(str(age)))} ago; what others did since is not known here"
+        f"This clone last had everything from the fleet's engine {_ago(float(str(age)))} ago; what others did since is"
+        " not known here"
     ]
 
 

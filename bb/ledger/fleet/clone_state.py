@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
+    from bb.coordination.holdings.ordered_admission import Changes
     from bb.ledger.carrier.door import Row
     from bb.ledger.fleet.results_file import Saved
     from bb.ledger.fleet.row_fold import FoldedRow
@@ -89,6 +90,7 @@ class CloneState:
         self.verdicts = Verdicts("", self._results, self._fact_on)
         self.shown_flaws: list[dict[str, Any]] = []  # the newest rows that do not count
         self.received = 0  # rows of other clones since the start
+        self.signs: dict[str, int] = {}  # when holders of other clones last recorded something, by the engine's clock
 
     # -- where it begins
 
@@ -107,6 +109,7 @@ class CloneState:
         self._receiving.forget()
         self._chains.clear()
         self.broken.clear()
+        self.signs.clear()
         saved = self._file.load()
         is_usable = saved is not None and (saved.incarnation, saved.repo, saved.law) == (
             terms.incarnation,
@@ -218,7 +221,9 @@ class CloneState:
                         f"the row at place {row.place} of this writer does not count: {folded.flaw}"
                     )
                 continue
-            self.received += row.writer not in own
+            if row.writer not in own:
+                self.received += 1
+                self._note_signs(row, folded.changes)
             self._chains.setdefault(row.writer, []).append((row, folded.before, folded.after))
             if row.writer in own and self._receiving.differs(row, folded.after):
                 self.verdicts.are_of_another(row, FORKED)
@@ -227,6 +232,14 @@ class CloneState:
                 self.verdicts.note(row.place, folded.changes, fold.grant)
         if fold.judges:
             self._count(fold, own)
+
+    def _note_signs(self, row: Row, changes: Changes) -> None:
+        """A holder that recorded something in ROW was alive then, by the engine's clock."""
+        for agent in changes.seen:
+            self.signs[agent] = row.at
+        for grant in changes.grants.values():
+            if grant.token == row.place:
+                self.signs[grant.agent] = row.at
 
     def _show_flaw(self, folded: FoldedRow) -> None:
         row = folded.row

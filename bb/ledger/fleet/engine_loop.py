@@ -21,7 +21,7 @@ from bb.ledger.carrier import door
 from bb.ledger.carrier.door import AnotherEngine, EngineNotDurable, EngineRewound, FleetEnded
 from bb.ledger.fleet.clone_state import CloneState, LawBehind, ResultsLost
 from bb.ledger.fleet.connection import Connection
-from bb.ledger.fleet.housekeeping import Anew, Housekeeping
+from bb.ledger.fleet.housekeeping import RECORD_AGAIN, Anew, Housekeeping
 from bb.ledger.fleet.line_sender import LineSender
 from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.row_reader import RowReader
@@ -116,7 +116,8 @@ class EngineLoop:
             self._outbox.begin(placed, recorded, fold.place)
             self._outbox.imported = self.state.imported
             self._outbox.archived = self.housekeeping.archiving.archived()
-        self.housekeeping.begin()
+            if self.housekeeping.begin():
+                self._outbox.stop = None  # what was wrong was wrong with another log
         self._is_begun = True
 
     def _connect(self) -> None:
@@ -152,7 +153,9 @@ class EngineLoop:
         due = [LOOK_AROUND, self.housekeeping.next_beat() - now]
         if self.state.waits:
             due.append(reader.next_write() - now)
-        if reader.must_read or self.sender.can_send or self._outbox.waits_for_signs:
+        if self._outbox.waits_for_signs:
+            due.append(RECORD_AGAIN)
+        if reader.must_read or self.sender.can_send or self.housekeeping.must_hear:
             return
         if reader.may_be_rows:
             self._rest(max(min(*due, reader.next_read() - now), 0))

@@ -27,6 +27,7 @@ CHARTER = 2.0  # seconds between two looks at the charter
 LOOK_AGAIN = 10.0  # seconds between two looks at the git remote, while the engine is wrong
 LOOK_WHILE_AWAY = 60.0  # seconds between two of them while the engine is away: the fleet may have ended, or moved on
 HEALTH = 60.0  # seconds between two questions about the engine's settings
+RECORD_AGAIN = 0.5  # seconds until signs of life are asked for again that could not be recorded
 NEVER = float("-inf")
 
 
@@ -55,6 +56,7 @@ class Housekeeping:
         self._others = machines.Others()
         self._away_since: float | None = None
         self._hearing = Hearing()
+        self._hears_again_at = NEVER
         self._log_of = ""  # the incarnation of the log whose machines are heard
         self._beaten_at = self._looked_at = self._compared_charter_at = NEVER
 
@@ -80,17 +82,25 @@ class Housekeeping:
 
     # -- signs of life
 
-    def begin(self) -> None:
-        """Begin to hear the machines that use the log of the charter. Others than before may use it."""
+    def begin(self) -> bool:
+        """Begin to hear the machines that use the log of the charter. Returns whether it is another one than before:
+        other machines may use that."""
         terms = self._state.terms
-        if terms is not None and terms.incarnation != self._log_of:
-            self._log_of = terms.incarnation
-            self._hearing, current_at = self._state.noted()
-            self._connection.freshness = Freshness(current_at)
+        if terms is None or terms.incarnation == self._log_of:
+            return False
+        self._log_of = terms.incarnation
+        self._hearing, current_at = self._state.noted()
+        self._connection.freshness = Freshness(current_at)
+        return True
+
+    @property
+    def must_hear(self) -> bool:
+        """Whether somebody waits to know who is alive."""
+        return self._outbox.waits_for_signs and moment() >= self._hears_again_at
 
     def hear_if_due(self) -> None:
         """Beat, and hear who is alive, if it is time, or if somebody waits for it."""
-        if self._outbox.waits_for_signs:
+        if self.must_hear:
             self.hear()
         elif moment() >= self.next_beat():
             self.hear(everything=False)
@@ -106,12 +116,16 @@ class Housekeeping:
         self.machines = connection.call(connection.engine.alive)
         if everything:
             self._others.forget()
-        news = self._others.news(self.machines, state.own_writers(), moment() * 1000)
+        # What was read before this head is not younger than its time says.
+        recorded = {agent: age for agent, at in state.signs.items() if (age := max(head.now - at, 0)) < machines.WITHIN}
+        state.signs = {agent: at for agent, at in state.signs.items() if agent in recorded}
+        news = self._others.news(self.machines, state.own_writers(), moment() * 1000, recorded)
         try:
             if news and self._heard:
                 self._heard(news)
         except BbError as refusal:
             self._others.forget()
+            self._hears_again_at = moment() + RECORD_AGAIN
             self._log(f"signs of life of other machines were not recorded: {refusal.message}")
         else:
             self._hearing = self._hearing.again(asked_at, head.now)

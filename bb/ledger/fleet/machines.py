@@ -44,10 +44,13 @@ class Others:
         """Tell everything again."""
         self._told.clear()
 
-    def news(self, machines: Sequence[Machine], ours: Sequence[str], moment: float) -> Mapping[str, int]:
-        """The agents of MACHINES that are not OURS and gave a new sign of life, with its age in milliseconds. MOMENT is
-        the time of a clock that only rises, in milliseconds."""
-        found: dict[str, int] = {}
+    def news(
+        self, machines: Sequence[Machine], ours: Sequence[str], moment: float, recorded: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """The agents of MACHINES that are not OURS and gave a new sign of life, with its age in milliseconds. RECORDED
+        are the ages of what agents elsewhere recorded. MOMENT is the time of a clock that only rises, in milliseconds.
+        """
+        found = dict(recorded)
         for machine in machines:
             if machine.writer in ours:
                 continue

@@ -107,7 +107,13 @@ class Receiving:
     def _fits(self, writer: str, before: Link) -> bool:
         """Whether the received journal of WRITER ends exactly where the new lines begin."""
         end = self._ends.get(writer) or self._found(writer)
-        return end is not None and end.link == before and end.size < SEGMENT_SIZE
+        if end is None or end.link != before:
+            return False
+        if end.size >= SEGMENT_SIZE:
+            n = end.link.n + 1
+            folder = Journal(self._store.path, writer).folder
+            self._ends[writer] = _End(path_of(folder, n), n, 0, end.link)
+        return True
 
     def _found(self, writer: str) -> _End | None:
         """The end of a journal, read from its files; None if it is not to be appended to at once."""

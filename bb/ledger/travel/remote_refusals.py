@@ -34,6 +34,12 @@ Offline = Busy.declare(
     hint="everything you recorded stays in this clone; when the remote can be reached: `bb sync`",
 )
 
+RefsLocked = Busy.declare(
+    "REFS_LOCKED",
+    "Another git process is changing the refs of this repository",
+    hint=f"nothing was fetched, and {KEPT}. Try again in a moment. If it stays so, a git process was killed: the words "
+    "of git name the file that it left behind",
+)
 HostUnknown = Busy.declare(
     "HOST_UNKNOWN",
     "The name of the remote's host cannot be resolved: the name is wrong, or this machine has no network",
@@ -200,6 +206,7 @@ ON_THE_WAY: Table = (
     (RemoteNotFound, (*NO_REMOTE, *NOT_FOUND), "git finds no repository at {0}"),
 )
 OF_A_FETCH: Table = (
+    (RefsLocked, ("cannot lock ref", "packed-refs.lock"), "git cannot keep what {0} sent, because a ref is locked"),
     *ON_THE_WAY,
     (DiskFull, ("no space left on device", "disk quota exceeded"), "git could not keep what {0} sent"),
     (AccessDenied, IS_FORBIDDEN, "{0} does not let you read"),

@@ -41,7 +41,7 @@ RELAY = "`bb fleet begin ENGINE --relay ENGINE`: two addresses of one engine, wh
 
 
 class RelayEngine(Engine):
-    """The address with which the relay of this clone connects, if it is another one: the machine's own role."""
+    """The address that the relay of this clone uses, if it differs from ENGINE: with the role of this machine."""
 
 
 @op(
@@ -66,21 +66,21 @@ def begin(
 ) -> dict[str, Any]:
     """Let an engine order the ledger of this repository, for a fleet of machines. Only the person may do this.
 
-    This clone must publish to the arbiter. Its lines are published first. Then bb makes its tables in the engine, if
-    they are missing and your role may make them; `bb fleet schema` prints them for the person who may. It makes a log
-    whose first place follows the last generation, checks that the engine loses nothing in a power failure, and pushes a
-    charter that names the log. The push is the switch. From then on, plain `bb reserve` is valid in every clone,
-    versions of bb without fleets refuse the ledger, and the published branch is the archive of the engine. Other clones
-    connect with `bb fleet join`.
+    Run this in a clone that publishes to the arbiter. bb publishes what is recorded there, and checks that a power
+    failure of the engine loses nothing. It makes its tables in the engine if they are missing. If your role may not
+    make tables, `bb fleet schema` prints them for the person who may. Then bb makes a log for this repository, and
+    pushes a charter that names the log. This push is the switch. From then on, plain `bb reserve` holds in every clone,
+    and the published branch is the archive of the engine. Versions of bb that do not know fleets refuse the ledger.
+    Other clones connect with `bb fleet join`.
 
-    With --again, a new log begins: because the engine has lost history (ENGINE_REWOUND), or to move to another engine.
-    What the engine still has is published first. Places leap by a million, so that tokens only rise. Reservations that
-    only the lost part had are void, and their holders are told.
+    --again begins a new log. Use it if the engine has lost history (ENGINE_REWOUND), or to move to another engine. bb
+    closes the old log, and publishes what it still has. The places of the new log begin at least a million higher, so
+    tokens only rise. Reservations that only the lost part of the old log had are void, and their holders are told.
 
     Parameters:
         again: Begin a new log for a fleet that exists.
-        reason: The reason, which every clone shows. Needed with --again.
-        dry_run: Say what would be done, without doing it. The engine is asked, and nothing is fetched.
+        reason: The reason. Every clone shows it. Needed with --again.
+        dry_run: Ask the engine, and say what would be done. Nothing is fetched, published or saved.
     """
     must_exist(desk)
     who = signs_of_life.person(desk, agent)

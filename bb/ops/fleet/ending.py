@@ -51,18 +51,19 @@ def end(
 ) -> dict[str, Any]:
     """End the fleet: the published branch orders the ledger again. Only the person may do this.
 
-    The engine's log is closed, so it takes no more lines. Everything in it is published. Then a charter without the
-    fleet is pushed. Other clones follow at their next fetch: their relays stop, and what a machine had not sent yet is
-    published by its ordinary `bb sync`. Reservations among such lines are void, and their holders are told.
-    Reservations that were admitted stay, and tokens go on rising. Versions of bb without fleets still cannot read this
-    ledger.
+    bb closes the engine's log, so that it takes no more lines. It publishes everything in the log, and pushes a charter
+    without the fleet. Other clones follow at their next fetch, and their relays stop. Lines that a machine had not sent
+    are published by its next `bb sync`. Reservations among these lines are void, and their holders are told.
+    Reservations that were admitted stay valid, and tokens go on rising. Versions of bb that do not know fleets still
+    cannot read this ledger.
 
-    The role that closes the log must own it. Name it with ENGINE if this clone's relay connects as another role.
+    Only the role that owns the log may close it. If the relay of this clone uses another role, name an address with the
+    owner's role as ENGINE.
 
     Parameters:
         reason: The reason. With --lost it is published.
-        lost: End it although the engine is gone. What only the engine had is lost to the archive until the machines
-            that recorded it publish it; reservations in it are void.
+        lost: End the fleet although the engine is gone. The machines publish again what they had sent to it.
+            Reservations that are not on the branch are void.
         dry_run: Say what would be done, without doing it.
     """
     must_exist(desk)

@@ -43,9 +43,9 @@ def join(
 ) -> dict[str, Any]:
     """Connect this clone to the engine of the fleet that its ledger names, and start its relay.
 
-    The charter of the published ledger is fetched first. The engine must have the log that the charter names, with the
-    history that is archived on the branch; another one is refused. The address is saved in this clone, without any
-    secret. Joining again with another address replaces it. `bb fleet begin` does this for the clone that it runs in.
+    bb fetches the charter of the published ledger first. The engine must have the log that the charter names, with the
+    history that is archived on the branch. Otherwise it is refused. bb saves the address in this clone, without any
+    secret. To replace it, join again with another address. `bb fleet begin` joins the clone in which it runs.
 
     The relay sends everything that is recorded in this clone. So joining permits publication, as `bb sync --publish`
     does.

@@ -13,7 +13,8 @@ LONGEST_MACHINE = 40
 
 
 class Engine(Text):
-    """The engine, without a password: postgres://HOST/DATABASE, service=NAME, or nats://HOST:PORT."""
+    """The engine, without a password: postgres://HOST/DATABASE, service=NAME, or nats://HOST:PORT. Default: the one
+    that this clone has joined, or the one that PGSERVICE or PGHOST names."""
 
     metavar = "ENGINE"
 

@@ -35,12 +35,12 @@ def prune(
 ) -> dict[str, Any]:
     """Remove from the engine what the published ledger has, so that it stays small. Only the person may do this.
 
-    Rows are removed up to the last one that is archived and that every machine of the last hour has read. A machine
-    that is further behind, and every new one, reads them from the published branch. What was withdrawn from the ledger
-    leaves the engine only by this.
+    bb removes the rows that are on the published branch and that every machine of the last hour has read. A machine
+    that was away longer, and every new one, reads them from the branch. A payload that was withdrawn from the ledger
+    leaves the engine only in this way.
 
-    If the fleet has ended or begun again, this also closes the logs that were used before. Each is removed as soon as
-    every line in it is published.
+    If the fleet has ended or begun again, bb also closes the logs that were used before. It removes each of them as
+    soon as every line in it is published. If they are on another engine, name it.
 
     Parameters:
         dry_run: Say what would be removed, without doing it.

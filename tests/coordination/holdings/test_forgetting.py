@@ -23,6 +23,7 @@ from tests.coordination.holdings.test_ordered_properties import (
     folded,
     reread,
     rows,
+    with_verdicts,
 )
 from tests.coordination.soon_forgotten import forgetting_soon
 
@@ -116,13 +117,7 @@ def test_a_token_that_was_fenced_off_is_never_good_again(some: list[Row]):
 
 @given(some=rows(is_each_line_one=True))
 def test_nobody_is_told_later_that_it_was_granted_what_has_ended(some: list[Row]):
-    fold, facts, verdicts = OrderedAdmission(Admitted(), HERE), {}, {}
-    for row in some:
-        changes = fold.row(row.place, row.facts, row.by)
-        for event, fact in row.facts:
-            if isinstance(fact, Reserved) and event in changes.generations and event not in facts:
-                facts[event], verdicts[event] = fact, changes.verdict(event)
-    known = fold.admitted
+    known, facts, verdicts = with_verdicts(some)
     for event, fact in facts.items():
         found = ordered_admission.why_not(known, HERE, event, fact)
         if isinstance(verdicts[event], Grant):

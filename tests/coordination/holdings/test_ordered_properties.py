@@ -17,7 +17,7 @@ from bb.coordination.holdings import admission, ordered_admission, scopes
 from bb.coordination.holdings.admission import Admitted, Grant
 from bb.coordination.holdings.open_grants import OpenGrants
 from bb.coordination.holdings.ordered_admission import IN_THE_WAY, OrderedAdmission, Refusal
-from tests.coordination.publication_support import PERSON, SCOPES, UNREADABLE, have_a_path_in_common
+from tests.coordination.publication_support import PERSON, SCOPES, UNREADABLE, Had, have_a_path_in_common
 
 AGENTS = ("ada", "bo1", "cyd")
 HERE, ELSEWHERE = "0123456789abcdef", "f" * 16
@@ -31,17 +31,6 @@ class Row:
     place: int
     facts: Facts
     by: frozenset[str]
-
-
-@dataclass
-class Had:
-    """A grant, as the book has it."""
-
-    agent: str
-    where: tuple[str, bool]
-    shared: bool
-    token: int
-    ended: int | None = None
 
 
 @dataclass
@@ -289,15 +278,20 @@ def test_each_reservation_for_this_engine_is_granted_or_refused_with_what_is_in_
                 assert verdict.by
 
 
-@given(some=rows(is_each_line_one=True))
-def test_a_later_reader_gives_a_reason_for_each_refusal_and_none_for_a_grant(some: list[Row]):
-    fold, facts, reasons = OrderedAdmission(Admitted(), HERE), {}, {}
+def with_verdicts(some: Sequence[Row]) -> tuple[Admitted, dict[str, Reserved], dict[str, Any]]:
+    """The results after SOME rows, their reservations, and the verdict on each when its row was folded."""
+    fold, facts, verdicts = OrderedAdmission(Admitted(), HERE), {}, {}
     for row in some:
         changes = fold.row(row.place, row.facts, row.by)
         for event, fact in row.facts:
             if isinstance(fact, Reserved) and event in changes.generations and event not in facts:
-                facts[event], reasons[event] = fact, changes.verdict(event)
-    known = fold.admitted
+                facts[event], verdicts[event] = fact, changes.verdict(event)
+    return fold.admitted, facts, verdicts
+
+
+@given(some=rows(is_each_line_one=True))
+def test_a_later_reader_gives_a_reason_for_each_refusal_and_none_for_a_grant(some: list[Row]):
+    known, facts, reasons = with_verdicts(some)
     for event, fact in facts.items():
         found = ordered_admission.why_not(known, HERE, event, fact)
         verdict = reasons[event]

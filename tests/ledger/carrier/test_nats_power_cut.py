@@ -17,10 +17,8 @@ import pytest
 from bb.ledger.carrier import door
 from tests import nats_servers, power
 from tests.contracts import carriers
-from tests.contracts.carriers import ADA, FIRST, INCARNATION, REPO, NatsEngine, begun, everything
+from tests.contracts.carriers import ADA, FIRST, INCARNATION, REPO, NatsEngine, begun
 
-CUTS = 8
-WRITERS = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"]
 MESSAGES = 500
 
 
@@ -51,20 +49,7 @@ def test_no_acknowledged_line_is_lost_in_power_cuts() -> None:
     with on_a_disk("always") as (disk, server):
         engine = begun(NatsEngine(server))
         os.sync()  # that the log was made is told to a person, who repeats it if the power fails
-        rows = 100 * CUTS
-        with carriers.appending(engine, WRITERS, rows=rows) as processes:
-            for each in processes:
-                each.said()
-                each.go()
-            said = {each.writer: [] for each in processes}
-            for _ in range(CUTS):
-                for each in processes:
-                    said[each.writer] += [each.said() or {} for _ in range(60)]
-                fail_and_return(disk, server)
-            for each in processes:
-                said[each.writer] += each.results()
-        with contextlib.closing(engine.carrier()) as carrier:
-            carriers.must_have(everything(carrier), said, rows)
+        carriers.append_through_power_cuts(engine, lambda: fail_and_return(disk, server))
 
 
 @pytest.mark.long

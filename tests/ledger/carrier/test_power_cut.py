@@ -13,10 +13,7 @@ import pytest
 
 from tests import engines, power
 from tests.contracts import carriers
-from tests.contracts.carriers import PostgresEngine, begun, everything
-
-CUTS = 8
-WRITERS = ["aaaaaaaaaaaa", "bbbbbbbbbbbb", "cccccccccccc"]
+from tests.contracts.carriers import PostgresEngine, begun
 
 
 @contextlib.contextmanager
@@ -47,20 +44,7 @@ def fail_and_return(disk: power.Disk, server: engines.Postgres) -> None:
 def test_no_acknowledged_line_is_lost_in_power_cuts() -> None:
     with on_a_disk() as (disk, server):
         engine = begun(PostgresEngine(server))
-        rows = 100 * CUTS
-        with carriers.appending(engine, WRITERS, rows=rows) as processes:
-            for each in processes:
-                each.said()
-                each.go()
-            said = {each.writer: [] for each in processes}
-            for _ in range(CUTS):
-                for each in processes:
-                    said[each.writer] += [each.said() or {} for _ in range(60)]
-                fail_and_return(disk, server)
-            for each in processes:
-                said[each.writer] += each.results()
-        with contextlib.closing(engine.carrier()) as carrier:
-            carriers.must_have(everything(carrier), said, rows)
+        carriers.append_through_power_cuts(engine, lambda: fail_and_return(disk, server))
 
 
 @pytest.mark.long

@@ -65,6 +65,19 @@ def test_a_look_before_a_take_over_records_every_sign_of_life_that_the_engine_ha
         assert there.agent in here.heard
 
 
+def test_what_a_holder_recorded_is_a_sign_of_life_although_no_beat_told_of_it(tmp_path: Path):
+    """The clock of the holder's machine may be an hour wrong, so the times on its lines tell nothing."""
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        there.reserve("src")
+        there.stop()
+        engine.beats.clear()
+        here.heard.clear()
+        here.result("fresh", signs=True)
+
+        assert 0 <= here.heard[there.agent] < 60_000
+
+
 def test_hearing_goes_on_in_a_relay_that_is_started_again_and_begins_anew_with_a_new_log(tmp_path: Path):
     with fleet(tmp_path) as (here, _):
         here.result("fresh", signs=True)

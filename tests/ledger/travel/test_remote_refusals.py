@@ -131,6 +131,7 @@ ON_THE_WAY = [
         "",
         "remote: The project you were looking for could not be found or you don't have permission",
     ),
+    ("REFS_LOCKED", "OFFLINE", "error: cannot lock ref 'refs/bb/incoming/origin': is at 1f but expected 2e"),
     ("OFFLINE", "", "fatal: unable to access 'http://127.0.0.1:1/': Failed to connect to 127.0.0.1 port 1"),
     ("OFFLINE", "", "ssh: connect to host 127.0.0.1 port 22: Connection refused\nfatal: Could not read from remote"),
     ("OFFLINE", "", "fatal: unable to access 'https://h/': The requested URL returned error: 503"),

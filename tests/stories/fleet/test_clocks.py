@@ -65,4 +65,4 @@ def test_the_difference_is_shown_and_both_machines_are_alive(two: Fleet, clock: 
 
     shown = until(lambda: "2 alive" in (out := two.there.text("fleet", "status").out) and out)
     assert "differs from the engine's by 3600 s, which is harmless" in shown
-    until(lambda: "2 alive" in two.here.text("fleet", "status").out)
+    until(lambda: "2 alive" in two.here.text("fleet", "status").out)  # the next beat here hears of the first one there

@@ -507,10 +507,11 @@ def archive(at: Clone) -> int:
     from bb.ledger.git import place
     from bb.ledger.records.store import Store
     from bb.ledger.travel.sync import Sync
+    from bb.ledger.travel.sync_lock import SyncLock
 
     store = Store(place.find(str(at.path), {}))
     try:
-        with carrier_of(at) as carrier, store.git:
+        with carrier_of(at) as carrier, SyncLock(store.path, 60), store.git:
             sync = Sync(store, "origin", 0, 60)
             sync.look()
             last_rows.publish(sync, carrier)

@@ -113,7 +113,9 @@ def test_a_restored_backup_of_the_server_is_found_at_the_next_connect(tmp_path: 
         wait_for(lambda: there.code("fresh") == "ENGINE_REWOUND", there)
 
 
-def test_lost_doubled_and_late_answers_change_nothing(conninfo: str, tmp_path: Path):
+@contextlib.contextmanager
+def behind_a_proxy(conninfo: str, tmp_path: Path) -> Iterator[tuple[Proxy, Machine, Machine]]:
+    """Two machines, the first of which reaches the engine through a proxy. Both are connected."""
     server = shared_postgres()
     with (
         Proxy(("127.0.0.1", server.port)) as proxy,
@@ -124,6 +126,11 @@ def test_lost_doubled_and_late_answers_change_nothing(conninfo: str, tmp_path: P
         here.start()
         there.start()
         here.result("flush")
+        yield proxy, here, there
+
+
+def test_lost_doubled_and_late_answers_change_nothing(conninfo: str, tmp_path: Path):
+    with behind_a_proxy(conninfo, tmp_path) as (proxy, here, there):
         proxy.loses_answers = True
         event = here.reserved("src")
         lost = here.ask("settle", 1.0, events=[event])
@@ -141,16 +148,7 @@ def test_lost_doubled_and_late_answers_change_nothing(conninfo: str, tmp_path: P
 
 
 def test_a_machine_that_is_cut_off_is_refused_soon_and_catches_up_afterwards(conninfo: str, tmp_path: Path):
-    server = shared_postgres()
-    with (
-        Proxy(("127.0.0.1", server.port)) as proxy,
-        fleet(tmp_path, Server(conninfo), starts=False) as (here, there),
-    ):
-        database = conninfo.partition("dbname=")[2].partition(" ")[0]
-        here.engine = Through(here.engine, f"host=127.0.0.1 port={proxy.port} dbname={database} user=postgres")
-        here.start()
-        there.start()
-        here.result("flush")
+    with behind_a_proxy(conninfo, tmp_path) as (proxy, here, there):
         proxy.cut()
         wait_for(lambda: here.result("status")["state"] == "away", here)
         refused = here.code("settle", events=[here.reserved("src")])

@@ -32,8 +32,8 @@ ON_MACHINE = (
 def schema(desk: Desk) -> dict[str, Any]:
     """Print the SQL that prepares a PostgreSQL database, for the person who may run it.
 
-    `bb fleet begin` runs them by itself if its role may. They can be run again; each of them replaces or skips what is
-    there. No engine is asked.
+    `bb fleet begin` runs these statements by itself if its role may. You can run them again: they keep what is there.
+    No engine is asked.
     """
     del desk
     return {"statements": engines.schema()}
@@ -72,16 +72,18 @@ def enroll(
 ) -> dict[str, Any]:
     """Give a machine its rights in the engine: print what to do, or do it with --do. Only the person may do this.
 
-    ENGINE is the database as its owner connects to it. The role may call bb's functions and nothing else: it reads the
-    rows of all repositories in the database, and appends lines of its own writers. A writer is bound to the first role
-    that appends a line of it. The statements have no password: give the role one, or let PostgreSQL recognize the
-    machine by a certificate. The answer says what is to be done on the machine. For NATS, it is what belongs into the
-    configuration of the server.
+    ENGINE is an address with the role that owns bb's tables. The role of the machine may call bb's functions and
+    nothing else. It reads the rows of all repositories in the database, and appends lines of its own writers. Each
+    clone has a writer. A writer belongs to the first role that appends a line of it.
+
+    The statements set no password. Give the role one, or let PostgreSQL recognize the machine by a certificate. The
+    answer says what to do on the machine. For NATS, bb prints the user for the configuration of the server.
 
     Parameters:
         do: Run the statements, instead of printing them.
-        revoke: Take the machine's rights away, and end its connections.
-        writer: Also let this writer be bound anew, because its clone has moved to this machine. Needs --do.
+        revoke: Take the machine's rights away, and end its connections. With --do, or printed without it.
+        writer: Also let this writer belong to the next role that uses it, because its clone has moved to another
+            machine. Needs --do.
     """
     signs_of_life.person(desk, agent)
     if writer and not do:
