@@ -22,15 +22,12 @@ def sentences(found: Foreign) -> list[str]:
     if "age_seconds" not in about:
         return []
     if age.is_none:
-        return [
-            "This clone has not read everything from the fleet's engine yet, so reservations of other machines may be missing"
-        ]
+        unread = "This clone has not read everything from the fleet's engine yet"
+        return [f"{unread}, so reservations of other machines may be missing"]
     if float(str(age)) < OLD:
         return []
-    return [
-        f"This clone last had everything from the fleet's engine {_ago(float(str(age)))} ago; what others did since is"
-        " not known here"
-    ]
+    since = f"{_ago(float(str(age)))} ago"
+    return [f"This clone last had everything from the fleet's engine {since}; what others did since is not known here"]
 
 
 def line(about: Foreign) -> str:
