@@ -206,12 +206,14 @@ def small_disk(folder: Path, size: int) -> Iterator[Path]:
     folder.mkdir()
     words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "bb-test", str(folder)]
     if os.geteuid() != 0 or subprocess.run(words, check=False, capture_output=True).returncode != 0:
+        folder.rmdir()
         pytest.skip("a small file system cannot be mounted here")
     folder.chmod(0o755)
     try:
         yield folder
     finally:
         subprocess.run(["umount", "-l", folder], check=False)
+        folder.rmdir()
 
 
 def test_a_full_disk_of_the_server_loses_nothing(tmp_path: Path):
