@@ -25,7 +25,9 @@ def copied(tmp_path: Path, machine: Machine) -> Iterator[Machine]:
     machine.result("flush")
     machine.stop()
     shutil.copytree(machine.clone.path, tmp_path / "copy", symlinks=True)
-    made = Machine(Clone(tmp_path / "copy"), machine.engine, DELTA)
+    clone = Clone(tmp_path / "copy")
+    clone.settings = {**clone.settings, "BB_DAEMON": "off"}
+    made = Machine(clone, machine.engine, DELTA)
     made.start()
     try:
         yield made

@@ -49,6 +49,7 @@ def refusal(side: Side, name: str) -> Ran:
     )
 
 
+@pytest.mark.long
 def test_no_connection_left_is_a_refusal_with_the_reason_and_then_everything_goes_on(two: Fleet):
     before = granted(two.here, "connections/before")
     with contextlib.ExitStack() as others:
@@ -68,6 +69,7 @@ def test_no_connection_left_is_a_refusal_with_the_reason_and_then_everything_goe
     assert two.there.reserve("connections/before").code == "RESERVATION_CONFLICT"
 
 
+@pytest.mark.long
 def test_a_default_of_reading_only_does_not_stop_a_fleet(two: Fleet):
     two.server.change(default_transaction_read_only="on")
     try:
@@ -78,6 +80,7 @@ def test_a_default_of_reading_only_does_not_stop_a_fleet(two: Fleet):
         two.server.change(default_transaction_read_only="off")
 
 
+@pytest.mark.long
 def test_a_server_that_comes_back_on_another_port_is_found_by_its_service(two: Fleet, tmp_path: Path):
     services = tmp_path / "services"
 
@@ -129,6 +132,7 @@ def pooler(server: Postgres, folder: Path) -> Iterator[int]:
         running.wait()
 
 
+@pytest.mark.long
 def test_a_pooler_in_transaction_mode_is_noticed_and_named_and_grants_nothing_twice(two: Fleet, server: Postgres):
     with pooler(server, server.folder / "pooler") as port:
         address = f"host=127.0.0.1 port={port} dbname={two.database} user=postgres sslmode=disable"
@@ -202,12 +206,14 @@ def small_disk(folder: Path, size: int) -> Iterator[Path]:
     folder.mkdir()
     words = ["mount", "-t", "tmpfs", "-o", f"size={size}", "bb-test", str(folder)]
     if os.geteuid() != 0 or subprocess.run(words, check=False, capture_output=True).returncode != 0:
+        folder.rmdir()
         pytest.skip("a small file system cannot be mounted here")
     folder.chmod(0o755)
     try:
         yield folder
     finally:
         subprocess.run(["umount", "-l", folder], check=False)
+        folder.rmdir()
 
 
 def test_a_full_disk_of_the_server_loses_nothing(tmp_path: Path):

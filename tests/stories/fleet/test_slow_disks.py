@@ -24,7 +24,7 @@ def is_settled(two: Fleet, scope: str) -> bool:
     return statuses == [0, 7] and all(answer.status == 0 or answer.code == "RESERVATION_CONFLICT" for answer in answers)
 
 
-@pytest.mark.parametrize("seconds", [0.2, 1.5])
+@pytest.mark.parametrize("seconds", [0.2, pytest.param(1.5, marks=pytest.mark.long)])
 def test_a_machine_with_a_slow_disk_is_late_and_nothing_is_granted_twice(tmp_path: Path, seconds: float):
     disk = Disk()
     with fleet(tmp_path, engines.shared_postgres(), there=disk.settings) as two:
@@ -40,7 +40,7 @@ def test_a_machine_with_a_slow_disk_is_late_and_nothing_is_granted_twice(tmp_pat
         assert two.there.reserve("quick").code == "RESERVATION_CONFLICT"
 
 
-@pytest.mark.parametrize("seconds", [1.0, 5.0])
+@pytest.mark.parametrize("seconds", [1.0, pytest.param(5.0, marks=pytest.mark.long)])
 def test_a_server_with_a_slow_disk_grants_late_or_says_that_it_is_not_known(tmp_path: Path, seconds: float):
     disk = Disk()
     with postgres(environment=disk.settings) as server, fleet(tmp_path, server) as two:
