@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from bb.coordination.facts import Registered, Released, Reserved, Seen
 from bb.kernel import ids
 from bb.kernel.event import Event
-from bb.ledger.journal import bulk_check
 from bb.ledger.journal import line as lines
 from bb.ledger.records.drafts import draft_of
-from bb.ledger.travel import row_facts
+from bb.ledger.travel import quick_row_facts, row_facts
 
 WRITER, ORDER = "abcdefghijkl", "0123456789abcdef"
 FACTS: list[Any] = [
@@ -77,15 +76,15 @@ def rows(draw: Any) -> bytes:
 def test_the_quick_way_finds_what_the_slow_way_finds(octets: bytes):
     slow = row_facts.of_row(WRITER, 1, octets)
 
-    assert row_facts.of_row(WRITER, 1, octets, None, bulk_check.decode) == slow
-    assert row_facts.of_row(WRITER, 1, octets, None, bulk_check.decode) == slow, "also when it has seen such lines"
+    assert quick_row_facts.of_row(WRITER, 1, octets) == slow
+    assert quick_row_facts.of_row(WRITER, 1, octets) == slow, "also when it has seen such lines"
 
 
 def test_the_facts_of_usual_lines_are_read():
     """So that the comparison above compares something."""
     octets = b"".join(written(fact, n) + b"\n" for n, fact in enumerate(FACTS, 1))
 
-    facts, recorders = row_facts.of_row(WRITER, 1, octets, None, bulk_check.decode)
+    facts, recorders = quick_row_facts.of_row(WRITER, 1, octets)
 
     assert [name for name, _ in facts] == [f"{WRITER}.{n}" for n in range(1, 6)]
     assert recorders == ["ada"]
