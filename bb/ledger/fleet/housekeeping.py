@@ -106,7 +106,9 @@ class Housekeeping:
             self.hear(everything=False)
 
     def hear(self, *, everything: bool = True) -> None:
-        """Say that this machine is alive, and record who else is: EVERYTHING that the engine knows, or what is new."""
+        """Say that this machine is alive, and record who else is: EVERYTHING that is known, or what is new in the beats.
+        What agents record is a sign of life, too, but it is only looked at with everything, when somebody may take over
+        from them: to record a sign costs as much as to fold all new lines into the index."""
         self._beaten_at = moment()
         connection, state, asked_at = self._connection, self._state, self._now()
         if writer := state.writer():  # without one, this machine has recorded nothing, and has no agents
@@ -120,7 +122,8 @@ class Housekeeping:
         # What was read before this head is not younger than its time says.
         recorded = {agent: age for agent, at in state.signs.items() if (age := max(head.now - at, 0)) < machines.WITHIN}
         state.signs = {agent: at for agent, at in state.signs.items() if agent in recorded}
-        news = self._others.news(self.machines, state.own_writers(), moment() * 1000, recorded)
+        known = recorded if everything else {}
+        news = self._others.news(self.machines, state.own_writers(), moment() * 1000, known)
         try:
             if news and self._heard:
                 self._heard(news)

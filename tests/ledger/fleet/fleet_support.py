@@ -129,9 +129,8 @@ class Machine:
             store.close()
 
     def results(self) -> fleet_results.FleetResults:
-        found = fleet_results.read(self.path)
-        assert found
-        return found
+        """What is saved. While a relay begins anew, there is nothing for a moment."""
+        return until(lambda: fleet_results.read(self.path), "the results")
 
     def grants(self) -> dict[str, Any]:
         return self.results().admitted.as_json()
