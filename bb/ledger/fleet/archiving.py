@@ -30,8 +30,8 @@ SOON = 0.5  # seconds between two attempts while somebody waits
 MOST_ROWS, MOST_BYTES = 4000, 16 << 20  # in one commit
 LOOK = 2.0  # seconds between two looks at the branch while somebody waits for the relay that leads
 FAILED_PAUSE, LONGEST_PAUSE = 20.0, 600.0  # seconds after a failure
-LONG = 300.0  # seconds between two looks at the branch while others lead, and until rows have waited too long
-SPREAD = 120  # seconds, over which machines look one after the other
+LONG = 1200.0  # seconds between two looks at the branch while others lead, and until rows have waited too long
+SPREAD = 1200  # seconds, over which machines look one after the other: a look costs as much as a sync
 
 
 class Archiving:

@@ -123,7 +123,7 @@ class EngineLoop:
     def _connect(self) -> None:
         """Connect. Nobody is told so before it is known here who was alive meanwhile."""
         head = self.connection.open()
-        self.housekeeping.hear()
+        self.housekeeping.hear_again()
         kind, place = self.connection.engine.kind, self.state.must_fold().place
         self._log(f"connected to {kind}, at place {place} of {head.place}")
         with self._shared.lock:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from bb.coordination.agents.hearing import Hearing
 from bb.kernel.errors import BbError
-from bb.ledger.carrier.door import BEAT, FleetEnded
+from bb.ledger.carrier.door import BEAT, BEAT_IS_VALID, FleetEnded
 from bb.ledger.fleet import aside, machines
 from bb.ledger.fleet.archiving import Archiving
 from bb.ledger.fleet.aside import Aside
@@ -105,9 +105,13 @@ class Housekeeping:
         elif moment() >= self.next_beat():
             self.hear(everything=False)
 
+    def hear_again(self) -> None:
+        """Hear who is alive after a connect. After a short pause, nothing but the new beats can be new."""
+        self.hear(everything=moment() - self._beaten_at >= BEAT_IS_VALID)
+
     def hear(self, *, everything: bool = True) -> None:
-        """Say that this machine is alive, and record who else is: EVERYTHING that is known, or what is new in the beats.
-        What agents record is a sign of life, too, but it is only looked at with everything, when somebody may take over
+        """Say that this machine is alive, and record who else is: EVERYTHING that is known, or the news of the beats.
+        What agents record is a sign of life, too. It is only looked at with everything, when somebody may take over
         from them: to record a sign costs as much as to fold all new lines into the index."""
         self._beaten_at = moment()
         connection, state, asked_at = self._connection, self._state, self._now()
