@@ -63,7 +63,7 @@ REVIEWED = {
     ("cli/calls/process.py", "_occupy_standard_streams", "os.open"): "the null device",
     ("cli/calls/process.py", "_occupy_standard_streams", "open"): "the same, by its number",
     ("cli/programs/run_aside.py", "_is_in_foreground", "os.open"): "the terminal, by its name; never read",
-    ("ledger/carrier/postgres_keeper.py", "schema", "open"): "our own file, in the package",
+    ("ledger/carrier/postgres_schema.py", "schema", "open"): "our own file, in the package",
     (
         "ledger/published/fleet_results.py",
         "ask",

@@ -13,8 +13,7 @@ LONGEST_MACHINE = 40
 
 
 class Engine(Text):
-    """The engine, without a password: postgres://HOST/DATABASE, service=NAME, or nats://HOST:PORT. Default: the one
-    that this clone has joined, or the one that PGSERVICE or PGHOST names."""
+    """postgres://HOST/DATABASE, service=NAME or nats://HOST:PORT. Default: the clone's, or that of PGSERVICE, PGHOST."""
 
     metavar = "ENGINE"
 
