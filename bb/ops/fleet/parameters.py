@@ -13,7 +13,7 @@ LONGEST_MACHINE = 40
 
 
 class Engine(Text):
-    """postgres://HOST/DATABASE, service=NAME or nats://HOST:PORT. Default: the clone's, or that of PGSERVICE, PGHOST."""
+    """postgres://HOST/DATABASE, service=NAME or nats://HOST:PORT. Default: the clone's, or PGSERVICE's, or PGHOST's."""
 
     metavar = "ENGINE"
 
