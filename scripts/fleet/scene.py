@@ -19,11 +19,6 @@ PYTHON = ROOT / ".venv" / "bin" / "python"
 BB = ROOT / ".venv" / "bin" / "bb"
 
 
-# The daemons give way to the agents and the server, which on a real fleet do not share processors with fifty daemons.
-# Otherwise the few processes of the agents wait for their turn, and ask for less than the relays could grant.
-GIVING_WAY = ["nice", "-n", "5"]
-
-
 class Machine:
     """A machine of the fleet: a clone, and the home of its daemon."""
 
@@ -42,7 +37,7 @@ class Machine:
         env = {name: value for name, value in os.environ.items() if not name.startswith(("BB_", "PG"))}
         env |= {"BB_HOME": str(self.home), "CCCC_HOME": str(self.home), "BB_SYNC": "off"}
         done = subprocess.run(
-            [*GIVING_WAY, BB, *words, "--json"], check=False, cwd=self.clone, env=env, capture_output=True, text=True
+            [BB, *words, "--json"], check=False, cwd=self.clone, env=env, capture_output=True, text=True
         )
         answer: dict[str, object] = json.loads(done.stdout or "{}")
         if not (answer.get("ok") or may_fail):
