@@ -52,10 +52,6 @@ class OpenGrants:
         self._seen.update(seen)
         return seen
 
-    def of(self, agent: str) -> tuple[str, ...]:
-        """The names of the agent's open grants."""
-        return tuple(self._of.get(agent, ()))
-
     def add(self, name: str, grant: Grant, scope: Scope | None) -> None:
         """Add an open grant, whose parsed SCOPE is given."""
         lead = UNREADABLE if scope is None else scopes.lead(scope)

@@ -106,7 +106,7 @@ class Housekeeping:
             self.hear(everything=False)
 
     def hear_again(self) -> None:
-        """Hear who is alive after a connect. After a short pause, nothing but the new beats can be new."""
+        """Hear who is alive after a connect. After a short pause, the beats tell all that is new."""
         self.hear(everything=moment() - self._beaten_at >= BEAT_IS_VALID)
 
     def hear(self, *, everything: bool = True) -> None:
@@ -126,8 +126,8 @@ class Housekeeping:
         # What was read before this head is not younger than its time says.
         recorded = {agent: age for agent, at in state.signs.items() if (age := max(head.now - at, 0)) < machines.WITHIN}
         state.signs = {agent: at for agent, at in state.signs.items() if agent in recorded}
-        known = recorded if everything else {}
-        news = self._others.news(self.machines, state.own_writers(), moment() * 1000, known)
+        looked_at = recorded if everything else {}
+        news = self._others.news(self.machines, state.own_writers(), moment() * 1000, looked_at)
         try:
             if news and self._heard:
                 self._heard(news)
@@ -137,8 +137,9 @@ class Housekeeping:
             self._log(f"signs of life of other machines were not recorded: {refusal.message}")
         else:
             self._hearing = self._hearing.again(asked_at, head.now)
-            with self._shared.lock:
-                self._outbox.has_heard_signs()
+            if everything:
+                with self._shared.lock:
+                    self._outbox.has_heard_signs()
         self._note()
 
     def _note(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from _collections_abc import Mapping  # `collections.abc` imports a package that takes longer than reading most files
+from abc import abstractmethod
 
 from bb.coordination.agents.hearing import Hearing
 from bb.coordination.holdings import admission
@@ -208,8 +209,9 @@ class _Saved(Mapping[str, "Any"]):
         query = f"select key, {self.COLUMNS} from {table} where {condition} order by key"  # noqa: S608
         return {key: self._value(key, *written) for key, *written in self._file.ask(query, *values)}
 
+    @abstractmethod
     def _value(self, key: str, *written: Any) -> Any:
-        raise NotImplementedError
+        """The entry of KEY, from its columns."""
 
 
 class SavedNames(_Saved):

@@ -360,5 +360,7 @@ def test_the_index_finds_what_a_look_at_every_grant_finds(held: list[Grant], end
 
     assert scope is not None
     assert sorted(index.in_way(wanted, scope)) == sorted(admission.in_way(wanted, left))
-    for agent in AGENTS:
-        assert set(index.of(agent)) == {name for name, grant in left.items() if grant.agent == agent}
+    for place, agent in enumerate(AGENTS, 20):
+        own = {name for name, grant in left.items() if grant.agent == agent}
+        assert index.saw(place, [agent]) == ({agent: place} if own else {})
+        assert {name for name in index if index[name].seen == place} == own

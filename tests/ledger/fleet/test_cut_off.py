@@ -6,8 +6,13 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
+
 from bb.kernel.errors import Busy
 from bb.ledger.carrier.door import EngineUnreachable
+from bb.ledger.fleet import housekeeping
+from bb.ledger.fleet.housekeeping import Housekeeping
+from bb.ledger.fleet.outbox import Outbox
 from tests.ledger.fleet.fleet_support import Machine, fleet, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 from tests.ledger.fleet.test_relay import raising
@@ -76,6 +81,40 @@ def test_what_a_holder_recorded_is_a_sign_of_life_although_no_beat_told_of_it(tm
         here.result("fresh", signs=True)
 
         assert 0 <= here.heard[there.agent] < 60_000
+
+
+def test_a_beat_is_no_answer_to_a_look_before_a_take_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A beat records what is new in the beats of others, and not what agents have recorded."""
+    engine, beaten = MemoryEngine(), threading.Semaphore(0)
+    hear = Housekeeping.hear
+
+    def counted(of: Housekeeping, *, everything: bool = True) -> None:
+        hear(of, everything=everything)
+        beaten.release()
+
+    with fleet(tmp_path, engine) as (here, there):
+        there.reserve("src")
+        there.stop()
+        here.result("fresh")
+        engine.beats.clear()
+        here.heard.clear()
+        with monkeypatch.context() as only_beats:
+            only_beats.setattr(housekeeping, "BEAT", 0.0)
+            only_beats.setattr(Housekeeping, "must_hear", False)
+            waiting = here.begin_to_ask("fresh", signs=True)
+            outbox = outbox_of(here)
+            wait_for(lambda: outbox.waits_for_signs, here)
+            only_beats.setattr(Housekeeping, "hear", counted)
+            assert all(beaten.acquire(timeout=60) for _ in range(2))
+            assert outbox.waits_for_signs
+        waiting.get()
+
+        assert there.agent in here.heard
+
+
+def outbox_of(machine: Machine) -> Outbox:
+    assert machine.relay
+    return machine.relay._shared.outbox
 
 
 def test_hearing_goes_on_in_a_relay_that_is_started_again_and_begins_anew_with_a_new_log(tmp_path: Path):

@@ -227,9 +227,12 @@ def started(repo: Scratch, script: str) -> subprocess.Popen[str]:
     return child
 
 
+LISTENING = "for _ in $(seq 600); do read _ || sleep 0.2; done"  # not for ever: a signal may be ignored from the start
+
+
 @pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "USR1"])
 def test_a_signal_to_bb_reaches_the_command(repo: Scratch, name: str):
-    child = started(repo, f"trap 'echo got {name}; exit 5' {name}; echo ready; while :; do read _; done")
+    child = started(repo, f"trap 'echo got {name}; exit 5' {name}; echo ready; {LISTENING}")
     child.send_signal(getattr(signal, f"SIG{name}"))
     out, _ = child.communicate("\n", timeout=PATIENCE)  # some shells end `read` at a signal, and some need the line
     assert (out, child.returncode) == (f"got {name}\n", 5)
