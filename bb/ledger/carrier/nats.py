@@ -8,7 +8,6 @@ seen to have lines on their disks may acknowledge them (`nats_durability.py`).
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 import time
 
@@ -21,6 +20,7 @@ from bb.ledger.carrier.nats_keeper import NatsKeeper
 from bb.ledger.carrier.nats_log import LogReader
 from bb.ledger.carrier.nats_machines import Machines
 from bb.ledger.carrier.nats_names import ANY, WHO_AM_I, Names, machine_of
+from bb.ledger.files import readiness
 
 TYPE_CHECKING = False
 __all__ = ["NatsCarrier", "NatsKeeper"]  # both sides of the door
@@ -83,7 +83,7 @@ class NatsCarrier:
                 if self._seen > since:
                     return True
                 left = until - time.monotonic()
-                found = select.select([self._woken.fileno(), *also], [], [], max(min(left, POLL), 0))[0]
+                found = readiness.readable([self._woken.fileno(), *also], min(left, POLL))
                 if any(fd in found for fd in also):
                     return self._seen > since
                 if not self._connection.is_open:

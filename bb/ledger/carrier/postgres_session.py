@@ -8,7 +8,6 @@ because a late answer would be taken for that of the next request.
 from __future__ import annotations
 
 import os
-import select
 import threading
 from time import monotonic
 
@@ -19,6 +18,7 @@ from bb.kernel.errors import Refused
 from bb.kernel.escaping import harmless
 from bb.ledger.carrier import postgres_service
 from bb.ledger.carrier.door import Denied, EngineNotDurable, EngineUnreachable
+from bb.ledger.files import readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Session:
     def is_lost(self) -> bool:
         """Whether the server has ended the connection, as far as this machine knows."""
         try:
-            if _wait(self._pq.socket, select.POLLIN, 0):
+            if readiness.readable([self._pq.socket], 0):
                 self._pq.consume_input()
         except psycopg.Error:
             return True
@@ -168,16 +168,13 @@ class Session:
     def listen(self, seconds: float, also: Sequence[int] = ()) -> bool:
         """Wait until the server says something, or one of the file descriptors ALSO can be read. Returns whether one of
         those can be read."""
-        poll = select.poll()
-        for fd in {self._pq.socket, *also}:
-            poll.register(fd, select.POLLIN)
-        ready = [fd for fd, _ in poll.poll(max(0.0, seconds) * 1000)]
+        ready = readiness.readable([self._pq.socket, *also], seconds)
         if self._pq.socket in ready:
             try:
                 self._pq.consume_input()
             except psycopg.Error as error:
                 raise self._lost(str(error)) from error
-        return not set(also).isdisjoint(ready)
+        return not ready.isdisjoint(also)
 
     def close(self) -> None:
         self._connection.close()
@@ -205,11 +202,11 @@ class Session:
     def _next_result(self, deadline: float) -> PGresult | None:
         is_sending = self._pq.flush() == 1
         while is_sending or self._pq.is_busy():
-            events = select.POLLIN | (select.POLLOUT if is_sending else 0)
-            ready = _wait(self._pq.socket, events, deadline - monotonic())
-            if not ready:
+            socket = [self._pq.socket]
+            reads, writes = readiness.ready(socket, socket if is_sending else (), deadline - monotonic())
+            if not reads and not writes:
                 raise self._lost("it did not answer in time")
-            if ready & ~select.POLLOUT:
+            if reads:
                 self._pq.consume_input()
             is_sending = is_sending and self._pq.flush() == 1
         return self._pq.get_result()
@@ -357,14 +354,6 @@ def _not_connected(why: str) -> Exception:
         hint = "write a section with that name into ~/.pg_service.conf: host=…, dbname=…, user=…"
         return EngineUnreachable(f"the engine cannot be reached: {_shown(why)}", hint=hint)
     return EngineUnreachable(f"the engine cannot be reached: {_shown(why)}")
-
-
-def _wait(fd: int, events: int, seconds: float) -> int:
-    """The events of one file descriptor. 0 if the time is over."""
-    poll = select.poll()
-    poll.register(fd, events)
-    found = poll.poll(max(0.0, seconds) * 1000)
-    return found[0][1] if found else 0
 
 
 def _encoded(value: int | str | bytes) -> bytes:

@@ -7,8 +7,9 @@ runs in its own session: it has no terminal to prompt at, and the processes that
 from __future__ import annotations
 
 import os
-import select
 import time
+
+from bb.ledger.files import readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Child:
             while open_outputs:
                 left = deadline - time.monotonic()
                 wait = 0 if has_ended else min(max(left, 0), SILENCE)
-                readable, writable, _ = select.select(open_outputs, open_inputs, [], wait)
+                readable, writable = readiness.ready(open_outputs, open_inputs, wait)
                 if left <= 0:
                     self.stop()
                     return None, b"".join(pieces[out]), b"".join(pieces[err])

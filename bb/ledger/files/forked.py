@@ -11,7 +11,7 @@ import _thread
 import os
 import sys
 
-from bb.ledger.files import disk
+from bb.ledger.files import disk, readiness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ class Forked:
 
     def has_answer(self) -> bool:
         """Whether `answer` would return without waiting for long."""
-        import select  # noqa: PLC0415  (a process with a copy has time for it)
-
-        return bool(select.select([self._answers], [], [], 0)[0])
+        return bool(readiness.readable([self._answers], 0))
 
     def answer(self) -> bytes | None:
         """The next answer; None if the copy has ended."""

@@ -12,13 +12,13 @@ Each step can be repeated, because a process may be killed between any two.
 
 from __future__ import annotations
 
-import select
 import time
 from contextlib import suppress
 
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import AnotherEngine, EngineNotDurable, EngineRewound, FleetEnded
+from bb.ledger.files import readiness
 from bb.ledger.fleet.clone_state import CloneState, LawBehind, ResultsLost
 from bb.ledger.fleet.connection import Connection
 from bb.ledger.fleet.housekeeping import RECORD_AGAIN, Anew, Housekeeping
@@ -169,7 +169,7 @@ class EngineLoop:
         """Wait, until somebody asks something, but at LEAST so long."""
         if least > 0:
             time.sleep(least)
-        select.select([self._shared.wake_fd], [], [], max(seconds - max(least, 0), 0))
+        readiness.readable([self._shared.wake_fd], seconds - max(least, 0))
         self._shared.drain()
 
     # -- failures

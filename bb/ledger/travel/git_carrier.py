@@ -13,12 +13,12 @@ Global reservations use `append_on_tip`: only the remote's compare-and-swap admi
 
 from __future__ import annotations
 
-import select
 import time
 from itertools import islice
 
 from bb.kernel.errors import Refused
 from bb.ledger.carrier.door import MOST_READ, AppendUnknown, EngineUnreachable, Forked, Gap, Head, Row
+from bb.ledger.files import readiness
 from bb.ledger.journal.journal import Journal
 from bb.ledger.published.charter import LedgerRewritten
 from bb.ledger.travel import remote
@@ -129,7 +129,7 @@ class GitCarrier:
         until = time.monotonic() + seconds
         while (head := self.head()).place <= since:
             left = until - time.monotonic()
-            if left <= 0 or select.select([*also], [], [], min(left, POLL))[0]:
+            if left <= 0 or readiness.readable(also, min(left, POLL)):
                 break
         return head.place > since
 

@@ -6,7 +6,6 @@ before it has an effect, and after it, when its answer is on the way. Either may
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -28,6 +27,7 @@ from bb.ledger.carrier.door import (
     first_digest,
     next_digest,
 )
+from bb.ledger.files import readiness
 
 LOOK = 0.02  # seconds between two looks of `wait`
 
@@ -186,7 +186,7 @@ class MemoryCarrier:
                     return True
             left = deadline - time.monotonic()
             with suppress(OSError):
-                if left <= 0 or select.select(list(also), [], [], min(left, LOOK))[0]:
+                if left <= 0 or readiness.readable(also, min(left, LOOK)):
                     return False
 
     def beat(self, machine: Machine) -> None:
