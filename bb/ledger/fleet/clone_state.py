@@ -91,6 +91,7 @@ class CloneState:
         self.shown_flaws: list[dict[str, Any]] = []  # the newest rows that do not count
         self.received = 0  # rows of other clones since the start
         self.signs: dict[str, int] = {}  # when holders of other clones last recorded something, by the engine's clock
+        self.newcomers: dict[str, int] = {}  # when agents of other clones registered, by the same; until that is told
 
     # -- where it begins
 
@@ -110,6 +111,7 @@ class CloneState:
         self._chains.clear()
         self.broken.clear()
         self.signs.clear()
+        self.newcomers.clear()
         saved = self._file.load()
         is_usable = saved is not None and (saved.incarnation, saved.repo, saved.law) == (
             terms.incarnation,
@@ -234,12 +236,16 @@ class CloneState:
             self._count(fold, own)
 
     def _note_signs(self, row: Row, changes: Changes) -> None:
-        """A holder that recorded something in ROW was alive then, by the engine's clock."""
+        """A holder that recorded something in ROW was alive then, by the engine's clock, and so was an agent that
+        registered in it."""
         for agent in changes.seen:
             self.signs[agent] = row.at
         for grant in changes.grants.values():
             if grant.token == row.place:
                 self.signs[grant.agent] = row.at
+        for agent, registrations in changes.names.items():
+            if registrations:
+                self.newcomers[agent] = self.signs[agent] = row.at
 
     def _show_flaw(self, folded: FoldedRow) -> None:
         row = folded.row

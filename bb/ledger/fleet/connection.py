@@ -41,6 +41,7 @@ class Connection:
         self.connected_at = 0  # this machine's time in milliseconds
         self.heard_at = 0
         self.freshness = Freshness()
+        self._head_at = NEVER  # when it was asked for
         self.connects = 0
         self.tried_at = self.asked_health_at = self._answered_at = NEVER
 
@@ -85,12 +86,17 @@ class Connection:
         if moment() - self._answered_at >= QUIET:
             self.compare()
 
+    def time_of_engine(self) -> int:
+        """The time by the engine's clock, as far as this machine knows, in milliseconds."""
+        return self.head.now + round((moment() - self._head_at) * 1000) if self.head else 0
+
     # -- whether it is the right log
 
     def compare(self) -> Head:
         """The head that the engine has now. Refuses an engine with another log, or with less than it has told of."""
         asked_at = moment()
         head = self.head = self.call(self.engine.head)
+        self._head_at = asked_at
         self._refuse_wrong(head)
         self.freshness.ended_at(head.place, asked_at, time_of(asked_at))
         return head

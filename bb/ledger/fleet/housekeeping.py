@@ -100,6 +100,7 @@ class Housekeeping:
 
     def hear_if_due(self) -> None:
         """Beat, and hear who is alive, if it is time, or if somebody waits for it."""
+        self._tell_newcomers()
         if self.must_hear:
             self.hear()
         elif moment() >= self.next_beat():
@@ -128,19 +129,35 @@ class Housekeeping:
         state.signs = {agent: at for agent, at in state.signs.items() if agent in recorded}
         looked_at = recorded if everything else {}
         news = self._others.news(self.machines, state.own_writers(), moment() * 1000, looked_at)
-        try:
-            if news and self._heard:
-                self._heard(news)
-        except BbError as refusal:
-            self._others.forget()
-            self._hears_again_at = moment() + RECORD_AGAIN
-            self._log(f"signs of life of other machines were not recorded: {refusal.message}")
-        else:
+        if self._record(news):
             self._hearing = self._hearing.again(asked_at, head.now)
             if everything:
                 with self._shared.lock:
                     self._outbox.has_heard_signs()
+        else:
+            self._others.forget()
         self._note()
+
+    def _tell_newcomers(self) -> None:
+        """Record that agents elsewhere have just registered, as soon as their lines are here. Until then, others judge
+        them by the time on these lines, which may be an hour wrong. Beats tell of all who registered earlier."""
+        if not self._state.newcomers or self._state.waits or moment() < self._hears_again_at:
+            return
+        now, newcomers = self._connection.time_of_engine(), self._state.newcomers
+        ages = {agent: max(now - at, 0) for agent, at in newcomers.items() if now - at < BEAT_IS_VALID * 1000}
+        if self._record(ages):
+            newcomers.clear()
+
+    def _record(self, news: Mapping[str, int]) -> bool:
+        """Record signs of life of other machines; whether that was possible."""
+        try:
+            if news and self._heard:
+                self._heard(news)
+        except BbError as refusal:
+            self._hears_again_at = moment() + RECORD_AGAIN
+            self._log(f"signs of life of other machines were not recorded: {refusal.message}")
+            return False
+        return True
 
     def _note(self) -> None:
         """Save since when other machines are heard, and, without new rows, too, how old the results are."""

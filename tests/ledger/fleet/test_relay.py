@@ -7,13 +7,13 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from bb.coordination.facts import Reserved
-from bb.kernel.errors import Refusal
+from bb.coordination.facts import Registered, Reserved
+from bb.kernel.errors import Busy, Refusal
 from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
 from bb.ledger.fleet import connection, receiving
@@ -651,6 +651,29 @@ def test_agents_of_other_machines_are_heard_by_the_engines_clock(tmp_path: Path)
         assert all(0 <= age < 60_000 for age in heard.values())
         assert here.result("status")["machines_alive"] >= 1
         assert abs(here.result("status")["skew_ms"] - engine.ahead) < 60_000
+
+
+def test_an_agent_that_registers_elsewhere_was_alive_when_the_engine_took_its_line(tmp_path: Path):
+    engine = MemoryEngine()
+    engine.ahead = 60 * 60 * 1000
+    with fleet(tmp_path, engine) as (here, there):
+        there.result("flush")
+        tells = threading.Event()
+        told: list[int] = []
+
+        def refuse_once(ages: Mapping[str, int]) -> None:
+            if "delta-heron" in ages:
+                told.append(ages["delta-heron"])
+                if len(told) == 1:
+                    raise Busy("the index is busy")
+                tells.set()
+
+        assert here.relay
+        here.relay._loop.housekeeping._heard = refuse_once
+        there.record(Registered("delta-heron", "worker", "Delta"), by="delta-heron")  # no beat of its machine names it
+
+        assert tells.wait(60)
+        assert all(0 <= age < 45_000 for age in told), "by the engine's clock"
 
 
 def test_the_status_tells_what_a_person_must_know(tmp_path: Path):

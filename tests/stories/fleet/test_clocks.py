@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,26 @@ def test_after_hours_of_hearing_a_jump_of_the_clock_is_nobodys_silence(two: Flee
 
     assert refused.code == "RESERVATION_CONFLICT", refused.out
     assert two.here.token(held)
+
+
+@pytest.mark.each
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_new_agent_of_a_machine_whose_clock_is_wrong_is_active_at_once(two: Fleet, clock: WallClock, hours: int):
+    clock.is_ahead_by(hours)
+    until(lambda: two.there.text("sync").status == 0)
+    two.here.restart_daemon(lambda: two.here.has_heard(COBALT, since=300))
+    new, held = f"new-{'later' if hours > 0 else 'earlier'}", f"of-the-new-{hours}"
+
+    assert two.there.json("agent", "register", "--name", new, "--role", "worker", BB_AGENT=new).status == 0
+    assert two.there.reserve(held, BB_AGENT=new).status == 0
+    (Path(two.there.store) / "presence" / f"{new}.json").unlink()  # no beat will name it
+
+    until(
+        lambda: ("active", new) in [(one["liveness"], one["agent_id"]) for one in two.here.json("agent", "list").data]
+    )
+    refused = two.here.reserve(held, "--takeover-stale")
+    assert refused.code == "RESERVATION_CONFLICT", refused.out
+    assert new in refused.envelope["error"]["message"]
 
 
 def test_the_difference_is_shown_and_both_machines_are_alive(two: Fleet, clock: WallClock):
