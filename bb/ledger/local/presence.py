@@ -11,6 +11,11 @@ session back. Then the two files differ, and the next heartbeat reads the ledger
 Agents that were only seen in other clones have their files in a folder of their own, `remote`. There may be ten
 thousand of them, and what lists the agents of this clone must not become slower by that. The time of such a file is
 that of the sign of life, so it need not be read to know whether the agent is active.
+
+The wall clock may be set while agents work, and runs on while the machine sleeps. So each sign of life also has the
+time of the steady clock, which all processes of a machine share until it starts again. By it, nobody has been
+silent for longer than it says (docs/decisions/0090). Linux names the start of the machine; elsewhere, only the wall
+clock counts.
 """
 
 from __future__ import annotations
@@ -34,7 +39,9 @@ SUFFIX, SESSION = ".json", ".session"
 FEW = 300  # files; with more, only those that may have changed are read
 REPLACED = 60  # seconds; a clock that differs more from the machine's is `BB_NOW`
 NEVER = float("-inf")
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
 CAPITAL = "="  # marks the next letter as a capital letter of the agent's name
+_started: list[str] = []  # `_boot`, once it is known
 
 
 class Presence(Record):
@@ -50,6 +57,7 @@ class Presence(Record):
     session: str = ""  # the session that uses the name, as the ledger last had it
     ended_at: int = 0  # when that session ended; the next sign of life sets it to 0
     is_apart: bool = False  # whether it was read from the folder of the agents of other clones
+    steady: int = 0  # `seen_at` by the steady clock, if the machine has not started again since; else 0
 
     def liveness(self, now: int, threshold: int) -> str:
         """Whether the agent is active, stale or evicted. A paused agent is not silent."""
@@ -61,6 +69,10 @@ class Presence(Record):
     def has_ended(self) -> bool:
         """Whether the session ended after the last sign of life."""
         return 0 < self.ended_at >= self.seen_at
+
+    def seen(self, now: int) -> Presence:
+        """The agent, seen in this clone now."""
+        return self.replace(seen_at=now, steady=steady(now), is_remote=False, ended_at=0)
 
     def shown(self, now: int, threshold: int) -> dict[str, Any]:
         """The agent for display. `version` grows with every change and every heartbeat."""
@@ -80,7 +92,8 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
     """The presence of an agent; None if there is no readable file.
 
     If the recorded time is more than a day ahead of NOW, the file's own time is used if it is earlier. A clock was
-    wrong then, and one wrong date must not keep an agent alive for years.
+    wrong then, and one wrong date must not keep an agent alive for years. If the clock was set since, or the machine
+    slept, the time is moved on: by the steady clock, the agent was seen later.
     """
     path, is_apart = _path(store, agent_id), False
     try:
@@ -100,10 +113,50 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
             session = session if ids.is_session(session) else ""
             is_remote = members.get("remote") is True
             ended_at = clock.parse_or(members.get("ended_at", ""), 0)
-            return Presence(agent_id, seen_at, beats, record, contested, is_remote, paused, session, ended_at, is_apart)
+            at = _steady_of(members)
+            seen = Presence(
+                agent_id, seen_at, beats, record, contested, is_remote, paused, session, ended_at, is_apart, at
+            )
+            return _moved_on(seen, now) if at and now is not None else seen
     except (ValueError, TypeError, KeyError, BbError, FileNotFoundError):
         pass
     return None
+
+
+def steady(now: int) -> int:
+    """The time of the steady clock in milliseconds; 0 if NOW is not the time of this machine (`BB_NOW`), or if this
+    system does not say when it started."""
+    return time.monotonic_ns() // 1_000_000 if _is_of_this_machine(now) and _boot() else 0
+
+
+def _moved_on(last: Presence, now: int) -> Presence:
+    """The presence, with its times by the clock of NOW, if the agent was seen later than its wall clock says."""
+    silence = steady(now) - last.steady
+    if silence < 0 or now - silence <= last.seen_at:
+        return last
+    return last.replace(seen_at=now - silence, ended_at=now - silence if last.has_ended else last.ended_at)
+
+
+def _steady_of(members: dict[str, Any]) -> int:
+    """The time of the steady clock in a presence file; 0 if there is none since this machine started."""
+    at = members.get("steady")
+    return at if type(at) is int and at > 0 and members.get("boot") == _boot() else 0
+
+
+def _boot() -> str:
+    """A name for the time since this machine started; empty if the system has none."""
+    if not _started:
+        try:
+            name = disk.read_small(BOOT_ID) or b""
+        except BbError:  # a sandbox may hide it
+            name = b""
+        _started.append(name.decode("ascii", "replace").strip()[:13])
+    return _started[0]
+
+
+def _is_of_this_machine(now: int) -> bool:
+    """Whether NOW is the time of this machine, and not `BB_NOW`."""
+    return abs(time.time() - now / 1000) <= REPLACED
 
 
 def last_seen(heard_at: int | None, last: Presence | None, now: int) -> int:
@@ -124,6 +177,8 @@ def write(store: str, presence: Presence) -> None:
         written["paused"] = presence.paused
     if presence.session:
         written["session"] = presence.session
+    if presence.steady:
+        written |= {"steady": presence.steady, "boot": _boot()}
     if presence.ended_at:
         written["ended_at"] = clock.text(presence.ended_at)
     text = json_text.dumps(written)
@@ -241,8 +296,7 @@ def latest_agents(store: str, now: int, most: int) -> list[str]:
 def _since(now: int, age: int) -> float:
     """The time of writing from which a file may tell of the last AGE milliseconds before NOW. If NOW is not the time of
     this machine (`BB_NOW`), the times of its files tell nothing."""
-    current = time.time()
-    return NEVER if abs(current - now / 1000) > REPLACED else current - age / 1000
+    return time.time() - age / 1000 if _is_of_this_machine(now) else NEVER
 
 
 def _written_since(path: str, since: float) -> dict[str, float]:

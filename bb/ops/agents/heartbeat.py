@@ -39,7 +39,7 @@ def heartbeat(desk: Desk, *, agent: AgentId | None = None) -> dict[str, Any]:
     is_active = last and last.liveness(now, threshold) == liveness.ACTIVE
     if last is None or not is_active or not _is_its_session(desk, last):
         last = _come_back(desk, who, now)
-    beat = last.replace(seen_at=now, beats=last.beats + 1, is_remote=False, ended_at=0)
+    beat = last.seen(now).replace(beats=last.beats + 1)
     presence.write(desk.place.store, beat)
     desk.note_heartbeat()
     return beat.shown(now, threshold)

@@ -47,6 +47,7 @@ def update_presence(desk: Desk) -> None:
         pause = pauses.pause(states, agent)
         if last.paused != (pause_json := pause and pause.as_json()):
             # A paused agent is silent because it was told to stop. Its silence counts from the moment of the unpause.
-            seen_at = last.seen_at if pause_json else max(last.seen_at, desk.now())
+            if not pause_json and (now := desk.now()) > last.seen_at:
+                last = last.replace(seen_at=now, steady=presence.steady(now))
             with AfterRecording(desk):
-                presence.write(desk.place.store, last.replace(paused=pause_json, seen_at=seen_at))
+                presence.write(desk.place.store, last.replace(paused=pause_json))

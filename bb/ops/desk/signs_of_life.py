@@ -274,7 +274,7 @@ def write_presence(desk: Desk, agent: Agent, now: int) -> Presence:
     last = presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
     still = contested(desk, agent.agent_id) if last.contested else ()
     pause = pause_check.pause_row(desk.store.caught_up(), agent.agent_id)
-    last = last.replace(seen_at=now, is_remote=False, contested=still, paused=pause, ended_at=0)
+    last = last.seen(now).replace(contested=still, paused=pause)
     with AfterRecording(desk):
         presence.open_session(desk.place.store, agent.agent_id, agent.session)
         presence.write(desk.place.store, last)
@@ -347,7 +347,10 @@ def record_remote_signs_of_life(desk: Desk, ages: Mapping[str, int]) -> None:
         if agent and not agent.is_retired:
             seen_at = now - min(max(age, 0), now)
             if last is None or last.seen_at < seen_at:
-                fresh = presence_of(agent, last, now).replace(seen_at=seen_at, is_remote=True, ended_at=0)
+                steady = max(presence.steady(now) - (now - seen_at), 0)
+                fresh = presence_of(agent, last, now).replace(
+                    seen_at=seen_at, steady=steady, is_remote=True, ended_at=0
+                )
                 presence.write(store.path, fresh)
 
 

@@ -392,3 +392,132 @@ def test_under_a_clock_of_its_own_the_times_of_files_tell_nothing(store: Path, m
 
     assert presence.seen_here(str(store), NOW, 1000) == [ADA]
     assert list(presence.seen_elsewhere(str(store), NOW, 1000)) == [BO]
+
+
+# -- a wall clock that is set, and a machine that sleeps
+
+HOUR, MINUTE = 3600 * 1000, 60 * 1000
+
+
+class Clocks:
+    """The two clocks of a machine, in milliseconds."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall, self.steady, self.boot = NOW, 500 * MINUTE, b"0b1c2d3e-1111-4222-8333-444455556666\n"
+        monkeypatch.setattr(time, "time", lambda: self.wall / 1000)
+        monkeypatch.setattr(time, "monotonic_ns", lambda: self.steady * 1_000_000)
+        monkeypatch.setattr(presence, "_started", [])
+        monkeypatch.setattr(presence.disk, "read_small", self._read)
+        self._plain = disk_read
+
+    def _read(self, path: str, *more: Any) -> bytes | None:
+        return self.boot if path == presence.BOOT_ID else self._plain(path, *more)
+
+    def pass_by(self, milliseconds: int) -> None:
+        self.wall += milliseconds
+        self.steady += milliseconds
+
+    def start_again(self, uptime: int) -> None:
+        self.steady, self.boot = uptime, b"ffffffff-1111-4222-8333-444455556666\n"
+        presence._started.clear()
+
+
+disk_read = presence.disk.read_small
+
+
+@pytest.fixture
+def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
+    return Clocks(monkeypatch)
+
+
+def beat_now(store: Path, clocks: Clocks) -> None:
+    presence.write(str(store), presence.Presence(ADA, 0, 3, RECORD).seen(clocks.wall))
+
+
+def silence(store: Path, clocks: Clocks) -> int:
+    found = presence.read(str(store), ADA, clocks.wall)
+    assert found
+    return clocks.wall - found.seen_at
+
+
+@pytest.mark.parametrize("jump", [HOUR, 20 * HOUR, 20 * MINUTE])
+def test_a_clock_that_is_put_forward_is_nobodys_silence(store: Path, clocks: Clocks, jump: int):
+    beat_now(store, clocks)
+    clocks.pass_by(2 * MINUTE)
+
+    clocks.wall += jump
+
+    assert silence(store, clocks) == 2 * MINUTE
+    clocks.pass_by(40 * MINUTE)
+    assert silence(store, clocks) == 42 * MINUTE, "a silent agent is found as soon as before"
+
+
+def test_a_clock_that_is_put_back_is_nobodys_silence(store: Path, clocks: Clocks):
+    beat_now(store, clocks)
+    clocks.wall -= HOUR
+    clocks.pass_by(2 * MINUTE)
+
+    assert silence(store, clocks) < 0
+
+
+def test_a_change_that_is_no_sign_of_life_keeps_the_time(store: Path, clocks: Clocks):
+    beat_now(store, clocks)
+    clocks.wall += HOUR
+    clocks.pass_by(MINUTE)
+    last = presence.read(str(store), ADA, clocks.wall)
+    assert last
+    presence.write(str(store), last.replace(contested=("src",)))
+    clocks.wall += HOUR
+
+    assert silence(store, clocks) == MINUTE
+
+
+def test_a_session_that_ended_is_still_over_after_the_clock_was_set(store: Path, clocks: Clocks):
+    beat_now(store, clocks)
+    last = presence.read(str(store), ADA, clocks.wall)
+    assert last
+    presence.write(str(store), last.replace(ended_at=clocks.wall))
+    clocks.wall += HOUR
+
+    after = presence.read(str(store), ADA, clocks.wall)
+    assert after
+    assert after.has_ended
+    assert not after.seen(clocks.wall).has_ended
+
+
+@pytest.mark.parametrize("uptime", [MINUTE, 501 * MINUTE])
+def test_after_a_start_of_the_machine_the_wall_clock_counts(store: Path, clocks: Clocks, uptime: int):
+    beat_now(store, clocks)
+    clocks.wall += HOUR
+    clocks.start_again(uptime)
+
+    assert silence(store, clocks) == HOUR
+
+
+def test_where_no_start_is_named_the_wall_clock_counts(store: Path, clocks: Clocks):
+    clocks.boot = b""
+    beat_now(store, clocks)
+    clocks.wall += HOUR
+
+    assert silence(store, clocks) == HOUR
+
+
+def test_a_time_that_was_given_is_not_compared_with_the_machines(store: Path, clocks: Clocks):
+    """`BB_NOW` is neither that of the beat nor that of the reader."""
+    beat_now(store, clocks)
+    given = NOW + HOUR
+    found = presence.read(str(store), ADA, given)
+    assert found
+    assert given - found.seen_at == HOUR
+    presence.write(str(store), found.seen(given))
+    clocks.wall += 2 * HOUR
+
+    assert silence(store, clocks) == HOUR
+
+
+@pytest.mark.parametrize("steady", ["7", None, -5, 1.5, True])
+def test_a_steady_time_that_is_none_counts_for_nothing(store: Path, clocks: Clocks, steady: object):
+    put(store, json.dumps(WHOLE | {"steady": steady, "boot": "0b1c2d3e-1111"}).encode())
+    clocks.wall += HOUR
+
+    assert silence(store, clocks) == HOUR

@@ -71,7 +71,7 @@ class Side:
     def has_been_silent(self, minutes: int) -> None:
         """Let the last sign of life of the agent be so many minutes old."""
         path = Path(self.store) / "presence" / f"{self.agent}.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"seen_at": ago(minutes)}))
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"seen_at": ago(minutes), "steady": 0}))
 
     def has_heard(self, other: str, since: int, last: int = 0) -> None:
         """Let this clone have heard other machines from some minutes ago until some minutes ago, and have heard nothing
