@@ -347,6 +347,20 @@ def test_a_writer_belongs_to_the_machine_that_used_it_first(engine: Engine) -> N
         assert len(everything(first)) == 2
 
 
+def test_a_writer_that_nobody_has_used_can_be_taken(engine: Engine) -> None:
+    """What docs/fleet.md says of a machine in the wrong hands. Its clone goes on under a new writer."""
+    first, second = engine.carrier(engine.machine("m-one")), engine.carrier(engine.machine("m-two"))
+    with contextlib.closing(first), contextlib.closing(second):
+        place = second.append(ADA, 1, [b"forged"])
+
+        with pytest.raises((door.Denied.error, door.Forked.error)):
+            first.append(ADA, 1, [b"1"])
+
+        rows = everything(first)
+        assert [(row.place, row.writer, row.octets) for row in rows] == [(place, ADA, b"forged\n")]
+        assert first.append(BOB, 1, [b"1"]) == place + 1
+
+
 def test_a_closed_log_takes_nothing_and_can_be_read(engine: Engine, carrier: Carrier) -> None:
     carrier.append(ADA, 1, [b"1"])
     with contextlib.closing(engine.keeper()) as keeper:

@@ -119,6 +119,20 @@ def test_an_enrolled_machine_may_write_as_itself_and_change_nothing(engine: Nats
         assert carrier.append(ADA, 2, [b"2"]) == FIRST + 1
 
 
+def test_the_lead_can_be_taken_and_appends_go_on(engine: NatsEngine) -> None:
+    """What docs/fleet.md says of a machine in the wrong hands: no permission prevents it (docs/decisions/0084)."""
+    first, evil = engine.machine("m-one"), engine.machine("m-two")
+    with contextlib.closing(engine.carrier(first)) as carrier:
+        assert carrier.lead()
+
+        assert "seq" in asked(evil, NAMES.leader, b"me", nkeys_seed=evil.rpartition("nkey=")[2])
+
+        assert not carrier.lead()
+        carrier.beat(door.Machine("", ADA, FIRST))
+        assert not carrier.lead(), "a beat does not take it back"
+        assert carrier.append(ADA, 1, [b"1"]) == FIRST
+
+
 @pytest.mark.parametrize(
     "payload",
     [
