@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from bb.ledger.fleet import aside
+from bb.ledger.fleet import background_jobs
 from bb.ledger.fleet.moments import moment
 from bb.ledger.published import pins
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bb.ledger.carrier.door import Carrier, Row
-    from bb.ledger.fleet.aside import Aside
+    from bb.ledger.fleet.background_jobs import BackgroundThread
     from bb.ledger.fleet.clone_state import CloneState
     from bb.ledger.fleet.outbox import Outbox
     from bb.ledger.git.place import Place
@@ -35,9 +35,9 @@ SPREAD = 1200  # seconds, over which machines look one after the other: a look c
 
 
 class Archiving:
-    """What the clone of STATE archives. GIT does the work aside."""
+    """What the clone of STATE archives. GIT does the work in the background."""
 
-    def __init__(self, state: CloneState, git: Aside, place: Place, now: Callable[[], int]) -> None:
+    def __init__(self, state: CloneState, git: BackgroundThread, place: Place, now: Callable[[], int]) -> None:
         self._state, self._git, self._place, self._now = state, git, place, now
         self.leads = False
         self.known = 0  # the place that is archived, as far as known
@@ -81,14 +81,14 @@ class Archiving:
         self.leads = publishes and bool(call(carrier.lead))
         if self.leads or (publishes and self._is_abandoned):
             rows = self._rows(carrier, call)
-            if rows and self._git.start(lambda: aside.archive(self._place, self._now, rows)):
+            if rows and self._git.start(lambda: background_jobs.archive(self._place, self._now, rows)):
                 self.commits += 1
         elif now - self._looked_at >= (LOOK if waits else self._pause if self.failure else self._long):
             self._look(now)
 
     def _look(self, now: float) -> None:
         """Fetch the branch: others may have archived, or it is not what this clone takes it for."""
-        if self._git.start(lambda: aside.look(self._place, self._now)):
+        if self._git.start(lambda: background_jobs.look(self._place, self._now)):
             self._looked_at = now
 
     def _has_ended(self, now: float) -> None:
@@ -113,7 +113,7 @@ class Archiving:
 
     def has_failed(self, failure: Exception) -> None:
         """The last job has failed: others may lead for a while."""
-        self.failure = aside.text_of(failure)
+        self.failure = background_jobs.text_of(failure)
         self._must_yield, self._failed_at, self.leads = self.leads, self.known, False
         self._not_before = moment() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

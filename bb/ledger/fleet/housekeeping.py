@@ -7,9 +7,9 @@ from contextlib import suppress
 from bb.coordination.agents.hearing import Hearing
 from bb.kernel.errors import BbError
 from bb.ledger.carrier.door import BEAT, BEAT_IS_VALID, FleetEnded
-from bb.ledger.fleet import aside, machines
+from bb.ledger.fleet import background_jobs, machines
 from bb.ledger.fleet.archiving import Archiving
-from bb.ledger.fleet.aside import Aside
+from bb.ledger.fleet.background_jobs import BackgroundThread
 from bb.ledger.fleet.freshness import Freshness
 from bb.ledger.fleet.moments import moment
 
@@ -50,7 +50,7 @@ class Housekeeping:
     ) -> None:
         self._place, self._now, self._state, self._log, self._heard = place, now, state, log, heard
         self._shared, self._outbox, self._connection = shared, shared.outbox, connection
-        self.git = Aside("bb-relay-git", shared.wake)
+        self.git = BackgroundThread("bb-relay-git", shared.wake)
         self.archiving = Archiving(state, self.git, place, now)
         self.machines: list[Machine] = []
         self._others = machines.Others()
@@ -183,7 +183,7 @@ class Housekeeping:
             if self._outbox.archived != self.archiving.known:
                 self._outbox.archived, self._outbox.was_told = self.archiving.known, True
         if self.git.failure is not None:
-            self._log(f"git: {aside.text_of(self.git.failure)}")
+            self._log(f"git: {background_jobs.text_of(self.git.failure)}")
             self.archiving.has_failed(self.git.failure)
             self.git.failure = None
 
@@ -203,4 +203,4 @@ class Housekeeping:
         """Fetch the published ledger, if that was not done just now: it may have another charter."""
         if moment() - self._looked_at >= LOOK_AGAIN and not self.git.is_busy:
             self._looked_at = moment()
-            self.git.start(lambda: aside.look(self._place, self._now))
+            self.git.start(lambda: background_jobs.look(self._place, self._now))

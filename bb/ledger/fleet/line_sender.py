@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
-from bb.ledger.fleet import aside
-from bb.ledger.fleet.aside import Aside
+from bb.ledger.fleet import background_jobs
+from bb.ledger.fleet.background_jobs import BackgroundThread
 from bb.ledger.fleet.clone_state import FORKED
 from bb.ledger.fleet.moments import moment, time_of
 
@@ -45,7 +45,7 @@ class LineSender:
         self._place, self._now, self._state, self._log = place, now, state, log
         self._shared, self._outbox = shared, shared.outbox
         self._connection, self._reader = connection, reader
-        self.signing = Aside("bb-relay-sign", shared.wake)
+        self.signing = BackgroundThread("bb-relay-sign", shared.wake)
         self.appends = 0
         self._has_recorded_again = False  # what an interrupted process owed
         self._denied_at = self._signed_at = NEVER
@@ -63,7 +63,7 @@ class LineSender:
         """Whether lines wait, and nothing needs to happen before they are sent."""
         if self._outbox.batch() is None or self.signing.is_busy:
             return False
-        return self.signing.failure is not None or not aside.must_sign(self._state.store)
+        return self.signing.failure is not None or not background_jobs.must_sign(self._state.store)
 
     def send(self) -> None:
         """Send lines that wait, in one append. Nothing is sent before the rows that the engine had are read."""
@@ -128,17 +128,17 @@ class LineSender:
             self._leave(batch.writer, f"the engine expects line {expected} of it, not line {batch.first}")
 
     def _signed(self, batch: Batch) -> Batch | None:
-        """The BATCH as far as it is signed, if each append must be signed. A signature is made aside."""
+        """The BATCH as far as it is signed, if each append must be signed. A signature is made in the background."""
         store = self._state.store
         if batch.writer != store.writer and batch.writer != self._state.writer():
             return batch
-        must_sign = aside.must_sign(store)
+        must_sign = background_jobs.must_sign(store)
         if not must_sign:
             if moment() - self._signed_at >= SIGN_PAUSE and not self.signing.is_busy:
                 self._signed_at = moment()
-                self.signing.start(lambda: aside.sign(self._place, self._now))
+                self.signing.start(lambda: background_jobs.sign(self._place, self._now))
             return batch
-        if (upto := aside.signed_upto(store, batch.writer)) >= batch.first:
+        if (upto := background_jobs.signed_upto(store, batch.writer)) >= batch.first:
             return batch.replace(last=min(batch.last, upto))
         if self.signing.is_busy:
             return None
@@ -146,7 +146,7 @@ class LineSender:
         if isinstance(failure, BbError):
             self._deny(batch.writer, failure)
             return None
-        self.signing.start(lambda: aside.sign(self._place, self._now))
+        self.signing.start(lambda: background_jobs.sign(self._place, self._now))
         return None
 
     # -- writers that send no more

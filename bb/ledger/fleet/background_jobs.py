@@ -1,4 +1,5 @@
-"""Work that may take seconds, in threads of its own, so that the relay goes on meanwhile: signing, and git.
+"""The background jobs of a relay, which may take seconds: signing, and git. Each kind has a thread of its own, so that
+the relay goes on meanwhile.
 
 Each job opens the store by itself. The relay looks at the outcome when it is woken.
 """
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 PATIENCE = 60.0  # seconds for git
 
 
-class Aside:
-    """One thread that does one job at a time. WAKE is called when a job has ended."""
+class BackgroundThread:
+    """A thread that does one job at a time. WAKE is called when a job has ended."""
 
     def __init__(self, name: str, wake: Callable[[], None]) -> None:
         self._name = name
