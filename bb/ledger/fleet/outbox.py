@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 PENDING = "GRANT_PENDING"  # the code of `ops/holdings/global_reservations.py`, which raises it in the command
 RECENT = 45.0  # seconds; as of so long ago, a grant is still called a grant: nobody is taken over that soon
 SOON = 1.0  # seconds until an ask is refused whose lines were not sent, while the engine does not answer
+LONG = 20.0  # seconds of patience; with less, the time until a refusal is kept, however busy this machine is
+REMEMBERED = 60.0  # seconds for which it is known when this process did not get to run
 LONGEST_PATIENCE = 3600.0
 MOST_EVENTS = 1000  # in one ask
 MOST_LINES = 400  # in one append
@@ -111,6 +113,7 @@ class Outbox:
         self.is_connected = False
         self.silent_since: float | None = None  # when the engine was asked something that it has not answered yet
         self._tried_at = float("-inf")  # when the last attempt to connect began that has failed
+        self._stalls: list[tuple[float, float]] = []  # times in which this process did not get to run
         self.trouble: BbError | None = None  # why the last connection failed
         self.stop: BbError | None = None  # why there are no verdicts at all
         self.asks: list[Ask] = []
@@ -258,7 +261,7 @@ class Outbox:
         """When `due` must be called next, if nothing happens before."""
         due = [ask.deadline for ask in self.asks]
         if self._is_silent:
-            due += [max(ask.made_at, self._silent_from) + SOON for ask in self.asks if not self._is_uncertain(ask, now)]
+            due += [now + self._refused_in(ask, now) for ask in self.asks if not self._is_uncertain(ask, now)]
         return min(due, default=float("inf"))
 
     @property
@@ -268,6 +271,21 @@ class Outbox:
     @property
     def _silent_from(self) -> float:
         return self.silent_since if self.is_connected and self.silent_since is not None else float("-inf")
+
+    def has_stalled(self, since: float, until: float) -> None:
+        """This process was to go on at SINCE, and did not get to run before UNTIL: the machine is busy, or slept. The
+        engine may have answered meanwhile, and nobody has read it."""
+        self._stalls = [stall for stall in self._stalls if stall[1] > until - REMEMBERED]
+        self._stalls.append((since, until))
+
+    def _refused_in(self, ask: Ask, now: float) -> float:
+        """The seconds from NOW until ASK is refused because the engine is silent. For those who have the patience,
+        time in which nobody could read what it says is not its silence."""
+        begun = max(ask.made_at, self._silent_from)
+        left = begun + SOON - now
+        if ask.deadline - ask.made_at < LONG:
+            return left
+        return left + sum(max(until - max(since, begun), 0.0) for since, until in self._stalls)
 
     def due(self, now: float) -> list[tuple[Ask, Answer]]:
         """The asks that can be answered now, or must be, with their answers. They wait no more."""
@@ -296,7 +314,7 @@ class Outbox:
             return pending(self._why()) if is_late else None
         is_away = not self.is_connected and self._tried_at >= ask.made_at  # somebody has looked since it was asked
         is_silent = self._is_silent and self.has_begun
-        if is_away or (is_silent and now >= max(ask.made_at, self._silent_from) + SOON):
+        if is_away or (is_silent and self._refused_in(ask, now) <= 0):
             return refused(self._unreachable())
         return refused(FleetBehind() if self.is_connected else self._unreachable()) if is_late else None
 

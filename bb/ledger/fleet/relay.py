@@ -44,7 +44,7 @@ from bb.ledger.fleet import status
 from bb.ledger.fleet.engine_loop import EngineLoop
 from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.outbox import PENDING as PENDING  # noqa: PLC0414  (clients know these from here)
-from bb.ledger.fleet.outbox import Ask, RelayStopped
+from bb.ledger.fleet.outbox import Ask, Outbox, RelayStopped
 from bb.ledger.fleet.outbox import FleetBehind as FleetBehind  # noqa: PLC0414
 from bb.ledger.fleet.outbox import RelayRequest as RelayRequest  # noqa: PLC0414
 from bb.ledger.fleet.outbox import refused as refused  # noqa: PLC0414
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
 STATUS, WAKE = "status", "wake"
 LONGEST_REST = 0.25  # seconds between two looks at the asks that wait: the engine may have become silent
+LATE = 0.05  # seconds; a thread that goes on later than this did not get to run
 BUG_PAUSE = 5.0  # seconds until the loop is tried again after a bug
 
 
@@ -154,8 +155,7 @@ class Relay:
                 is_over = shared.is_stopping
                 has_news = bool(shared.outbox.asks) and shared.outbox.was_told  # news that nobody waits for can wait
                 if not is_over and not has_news and not self._statuses:
-                    left = shared.outbox.next_deadline(now := moment()) - now
-                    shared.has_news.wait(max(min(left, LONGEST_REST), 0.001) if shared.outbox.asks else None)
+                    self._rest(shared.outbox)
                 statuses, self._statuses = self._statuses, []
             for answer in statuses:
                 self._give(answer, {"ok": True, "result": self.status()})
@@ -166,6 +166,19 @@ class Relay:
                 for ask, found in rest:
                     self._give(ask.answer, found)
                 return
+
+    def _rest(self, outbox: Outbox) -> None:
+        """Wait for news, or until something is due. If that lasts longer than it should, the machine is busy, and the
+        thread that reads what the engine says does not get to run either."""
+        if outbox.asks:
+            left = outbox.next_deadline(began := moment()) - began
+            rest = max(min(left, LONGEST_REST), 0.001)
+            self._shared.has_news.wait(rest)
+        else:
+            self._shared.has_news.wait()
+            began, rest = outbox.asks[0].made_at if outbox.asks else moment(), 0.0
+        if (woke := moment()) > began + rest + LATE:
+            outbox.has_stalled(began, woke)
 
     def _give(self, answer: Callable[[dict[str, Any]], None], found: dict[str, Any]) -> None:
         try:

@@ -144,6 +144,30 @@ def test_a_silent_engine_refuses_what_was_not_sent():
     assert code(at, 5.5 + SOON) == "ENGINE_UNREACHABLE"
 
 
+@pytest.mark.parametrize("kind", ["flush", "fresh", "archive"])
+def test_time_in_which_this_process_did_not_get_to_run_is_not_the_engines_silence(kind: str):
+    at = outbox(recorded=1)
+    at.has_stalled(1.0, 4.9)  # before
+    at.silent_since = 5.0
+    asked(at, kind, now=5.0, patience=60.0)
+    at.has_stalled(4.8, 5.25)
+    at.has_stalled(5.5, 8.0)
+
+    assert code(at, 8.0) is None
+    assert at.next_deadline(8.0) == 5.0 + SOON + 2.75
+    assert code(at, 5.0 + SOON + 2.74) is None
+    assert code(at, 5.0 + SOON + 2.75) == "ENGINE_UNREACHABLE"
+
+
+def test_who_has_little_patience_is_refused_as_soon_on_a_busy_machine():
+    at = outbox(recorded=1)
+    at.silent_since = 5.0
+    asked(at, "settle", now=5.0, events=[f"{US}.1"])
+    at.has_stalled(5.1, 6.0)
+
+    assert code(at, 5.0 + SOON) == "ENGINE_UNREACHABLE"
+
+
 @pytest.mark.parametrize("refusal", [EngineRewound(), Denied()])
 def test_what_stops_the_verdicts_is_told_at_once(refusal: BbError):
     at = outbox(recorded=1)

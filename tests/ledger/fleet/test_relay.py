@@ -17,6 +17,7 @@ from bb.kernel.errors import Busy, Refusal
 from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
 from bb.ledger.fleet import connection, receiving
+from bb.ledger.fleet.outbox import SOON
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.git import place
 from bb.ledger.journal import journal as journals
@@ -220,6 +221,37 @@ def test_an_engine_that_says_nothing_is_unreachable_for_lines_that_were_not_sent
         verdicts = here.result("settle", events=[first, second])["events"]
         assert {verdict["state"] for verdict in verdicts.values()} == {"admitted"}
         become_equal(here, there)
+
+
+def test_a_busy_machine_takes_its_own_slowness_for_no_silence_of_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A thread that wants to rest for a moment goes on seconds later. Meanwhile, the engine has said something."""
+    engine, holds, answers = MemoryEngine(), threading.Event(), threading.Event()
+
+    def hold(name: str) -> None:
+        if name == "append":
+            holds.set()
+            answers.wait(60)
+
+    with fleet(tmp_path, engine) as (here, _):
+        here.result("flush")
+        assert here.relay
+        news = here.relay._shared.has_news
+        rests, rest = iter(range(1_000_000)), news.wait
+
+        def rest_for_long(seconds: float | None = None) -> bool:
+            if seconds is not None and holds.is_set() and next(rests) == 1:
+                answers.set()  # by now, the thread has judged what it found after its first rest
+            return rest(seconds + SOON if seconds is not None and holds.is_set() else seconds)
+
+        monkeypatch.setattr(news, "wait", rest_for_long)
+        engine.before = hold
+        here.reserved("src")
+        answer = here.ask("flush", 60.0)
+        answers.set()
+
+        assert answer["ok"], answer
 
 
 def test_lines_that_cannot_leave_the_machine_are_unreachable_and_not_pending(tmp_path: Path):
