@@ -13,21 +13,18 @@ import functools
 import os
 import shutil
 import signal
-import socket
 import subprocess
-import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
 import pytest
 
-from tests.support import is_running, made_for_all
-from tests.waiting import until
+from tests.servers import Server, folder_of_a_server
+from tests.support import made_for_all
 
 IS_NEEDED = bool(os.environ.get("BB_TESTS_NEED_POSTGRES"))  # as in CI, which installs one
-MEMORY = Path("/dev/shm")
 SETTINGS = {
     "fsync": "on",
     "synchronous_commit": "on",
@@ -40,8 +37,6 @@ SETTINGS = {
     "autovacuum_naptime": "60s",
 }
 HBA = "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/32 trust\n"
-# When this process has ended without a word, the server ends, and its folder goes.
-END = 'read -r it; kill -QUIT "$0"; for _ in 1 2 3 4 5 6 7 8 9; do kill -0 "$0" 2>&- && sleep 1; done; rm -rf "$1"'
 
 
 @functools.cache
@@ -61,24 +56,11 @@ def need_postgres() -> Path:
     return found
 
 
-def stands_still(pid: int) -> bool:
-    """Whether a process that got SIGSTOP has stopped, with all its threads. One that has ended stands still, too."""
-    states = []
-    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
-        with contextlib.suppress(OSError):
-            states.append(stat.read_text(errors="replace").rpartition(")")[2].split()[0])
-    return all(state in "TtZX" for state in states)
+class Postgres(Server):
+    """A cluster of PostgreSQL. Its folder has its socket, too."""
 
-
-def free_port() -> int:
-    """A port of loopback that nobody has."""
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        return int(door.getsockname()[1])
-
-
-class Postgres:
-    """A cluster of PostgreSQL: FOLDER has its data in `data`, its socket, and what it says in `log`."""
+    ends_at_once_by = "QUIT"
+    stops_by = signal.SIGINT
 
     def __init__(
         self,
@@ -88,11 +70,9 @@ class Postgres:
         data: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self.folder, self.data, self.port = folder, data or folder / "data", free_port()
+        super().__init__(folder, data)
         self._settings, self._hba = SETTINGS | dict(settings or {}), hba
         self._environment = {**os.environ, **(environment or {})}
-        self._server: subprocess.Popen[bytes] | None = None
-        self._watcher: subprocess.Popen[bytes] | None = None
         self._names = iter(range(1_000_000))
 
     def make(self) -> None:
@@ -121,30 +101,6 @@ class Postgres:
         words = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo(database), "-c", statement]
         return self.run("psql", *words).strip()
 
-    def start_again(self) -> None:
-        """Start the server on the data that there is, and wait until it answers."""
-        assert self._server is None, "it runs"
-        self._write_settings()
-        words = [need_postgres() / "postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port)]
-        with open(self.folder / "log", "ab") as log:
-            self._server = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment, **self._as_user()
-            )
-        self._watcher = subprocess.Popen(["sh", "-c", END, str(self._server.pid), self.folder], stdin=subprocess.PIPE)
-        until(self._answers, lambda: f"the server: {(self.folder / 'log').read_text()[-2000:]}")
-
-    def kill_hard(self) -> None:
-        """SIGKILL for every process of the server at once."""
-        self._end(signal.SIGKILL)
-
-    def stop(self) -> None:
-        """Shut down as the system does when it goes down."""
-        self._end(signal.SIGINT)
-
-    @property
-    def is_started(self) -> bool:
-        return self._server is not None
-
     def is_running(self) -> bool:
         """Whether its first process goes on. If that has ended by itself, the server can be started again."""
         if self._server is None or self._server.poll() is None:
@@ -152,43 +108,17 @@ class Postgres:
         self._end(signal.SIGKILL)
         return False
 
-    def pids(self) -> list[int]:
-        """Every process of the server, the first one first."""
-        if self._server is None:
-            return []
-        pid = self._server.pid
-        children = Path(f"/proc/{pid}/task/{pid}/children")
-        with contextlib.suppress(OSError):
-            return [pid, *map(int, children.read_text().split())]
-        return [pid]
-
     def change(self, **settings: str) -> None:
         """Change settings of the server while it runs. It reads them soon afterwards."""
         self._settings.update(settings)
         self._write_settings()
         self.sql("select pg_reload_conf()")
 
-    def freeze(self) -> None:
-        """Let every process of the server stand still: it takes connections, and answers nothing."""
-        self._signal(signal.SIGSTOP)
-        until(lambda: all(map(stands_still, self.pids())), "the processes of the server")
-
-    def thaw(self) -> None:
-        self._signal(signal.SIGCONT)
-
     def backup(self) -> Path:
         """A copy of the data as they are now, made while the server runs."""
         copy = self.folder / f"backup-{next(self._names)}"
         self.run("pg_basebackup", "-d", self.conninfo(), "-D", copy, "--checkpoint=fast", "--no-sync", "-X", "stream")
         return copy
-
-    def rewind(self, backup: Path) -> None:
-        """Put the data back to a copy, as somebody does who restores a backup, and start again."""
-        if self.is_started:
-            self.kill_hard()
-        shutil.rmtree(self.data)
-        subprocess.run(["cp", "-a", backup, self.data], check=True)
-        self.start_again()
 
     def standby(self, folder: Path) -> Postgres:
         """A second server in FOLDER that follows this one asynchronously. Its `promote` makes it a primary."""
@@ -229,33 +159,15 @@ class Postgres:
         (self.data / "postgresql.conf").write_text("listen_addresses = '127.0.0.1'\n" + "".join(lines))
         (self.data / "pg_hba.conf").write_text(self._hba)
 
+    def _command(self) -> Sequence[str | Path]:
+        return [need_postgres() / "postgres", "-D", self.data, "-k", self.folder, "-p", str(self.port)]
+
+    def _how(self) -> Mapping[str, object]:
+        return {"env": self._environment, **self._as_user()}
+
     def _answers(self) -> bool:
-        assert self._server is not None
-        assert self._server.poll() is None, f"the server has ended: {(self.folder / 'log').read_text()[-2000:]}"
         words = [need_postgres() / "pg_isready", "-q", "-h", self.folder, "-p", str(self.port)]
         return subprocess.run(words).returncode == 0
-
-    def _signal(self, number: int) -> None:
-        for pid in self.pids():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, number)
-
-    def _end(self, number: signal.Signals) -> None:
-        server, watcher = self._server, self._watcher
-        if server is None or watcher is None:
-            return
-        watcher.kill()
-        watcher.communicate()
-        pids = self.pids()
-        if number == signal.SIGKILL:
-            self._signal(signal.SIGSTOP)  # so that none of them starts another meanwhile
-            pids = self.pids()
-            self._signal(signal.SIGKILL)
-        else:
-            server.send_signal(number)
-        server.wait()
-        until(lambda: not any(map(is_running, pids)), "the end of the server's processes")
-        self._server = self._watcher = None
 
 
 @functools.cache
@@ -263,23 +175,11 @@ def _empty_cluster() -> Path:
     """The data of the cluster that every other is a copy of."""
 
     def make(folder: Path) -> None:
-        with _folder() as own:
+        with folder_of_a_server() as own:
             Postgres(own).make_anew()
             subprocess.run(["cp", "-a", own / "data", folder], check=True)  # with its owner
 
     return made_for_all("empty-cluster", make) / "data"
-
-
-@contextlib.contextmanager
-def _folder(under: Path | None = None) -> Iterator[Path]:
-    """A folder for a cluster, in memory, or UNDER another one."""
-    if under is None and os.access(MEMORY, os.W_OK):
-        under = MEMORY
-    folder = Path(tempfile.mkdtemp(prefix="bb-engine-", dir=under))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -291,7 +191,7 @@ def postgres(
 ) -> Iterator[Postgres]:
     """A new cluster that runs, in memory, or in a folder UNDER another one. ENVIRONMENT is that of its processes."""
     need_postgres()
-    with _folder(under) as folder:
+    with folder_of_a_server(under) as folder:
         cluster = Postgres(folder, settings, hba, environment=environment)
         try:
             cluster.make()

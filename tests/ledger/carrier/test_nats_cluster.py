@@ -14,7 +14,7 @@ from bb.ledger.carrier import door
 from bb.ledger.carrier.nats import NatsCarrier, NatsKeeper
 from tests import nats_servers
 from tests.contracts.carriers import ADA, FIRST, INCARNATION, REPO, everything, lines_of
-from tests.engines import free_port
+from tests.servers import free_port
 from tests.waiting import until
 
 AWAY = (door.AppendUnknown.error, door.EngineUnreachable.error)

@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 from bb.ledger.fleet import settings
-from tests import engines
+from tests import engines, servers
 from tests.stories.daemon import cli_support
 from tests.stories.fleet.client_support import COBALT, Fleet, fleet
 from tests.waiting import until
@@ -53,7 +53,7 @@ def test_a_holder_whose_grant_was_lost_is_told_and_can_reserve_again(tmp_path: P
 
 def test_metrics_are_served_if_asked_for(tmp_path: Path):
     at = cli_support.station(tmp_path)
-    port = engines.free_port()
+    port = servers.free_port()
     with cli_support.ended(at):
         assert at.bb("daemon", "start", "--metrics", str(port)).status == 0
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

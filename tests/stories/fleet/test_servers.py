@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from bb.ledger.fleet import asking
-from tests import engines
-from tests.engines import Postgres, free_port, postgres
+from tests.engines import Postgres, postgres
+from tests.servers import MEMORY, free_port
 from tests.stories.fleet.client_support import COBALT, Fleet, Side, fleet
 from tests.support import Ran
 from tests.waiting import until
@@ -219,7 +219,7 @@ def small_disk(folder: Path, size: int) -> Iterator[Path]:
 def test_a_full_disk_of_the_server_loses_nothing(tmp_path: Path):
     with (
         small_disk(
-            Path(engines.MEMORY if os.access(engines.MEMORY, os.W_OK) else tmp_path) / f"bb-full-{os.getpid()}",
+            Path(MEMORY if os.access(MEMORY, os.W_OK) else tmp_path) / f"bb-full-{os.getpid()}",
             160 * MIB,
         ) as disk,
         postgres({"max_wal_size": "48MB", "min_wal_size": "32MB"}, under=disk) as server,
