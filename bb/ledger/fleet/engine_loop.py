@@ -140,6 +140,7 @@ class EngineLoop:
         self.sender.leave_broken()
         self.sender.send()
         self.reader.keep()
+        self.sender.sign_if_quiet()
         self.housekeeping.hear_if_due()
         self._shared.answer_due()
         self.housekeeping.tend()

@@ -36,6 +36,7 @@ class RowReader:
         self.may_be_rows = True
         self.reads = 0
         self._read_at = self._written_at = NEVER
+        self.came_at = NEVER  # when rows came last
 
     def has_connected(self, head: Head) -> None:
         """There may be rows that this clone has not read, up to HEAD at least."""
@@ -78,7 +79,7 @@ class RowReader:
         self._read_at = now
         self.may_be_rows = bool(rows) and (must_read or len(rows) >= door.MOST_READ)
         if rows:
-            self._is_withheld = False
+            self._is_withheld, self.came_at = False, now
             self._state.take(rows)
             return
         self._connection.freshness.ended_at(place, now, time_of(now))
@@ -114,8 +115,13 @@ class RowReader:
             with suppress(LedgerBusy.error):  # a sync writes the same journals
                 self._state.write_lines(IMPORT_PATIENCE)
             self._written_at = now
-        if must_write or self._outbox.asks:
+        if must_write or self._is_awaited():
             self._tell()
+
+    def _is_awaited(self) -> bool:
+        """Whether somebody may wait for lines of ours that were read back."""
+        placed = self._outbox.placed
+        return bool(self._outbox.asks) and any(n > placed.get(writer, 0) for writer, n in self._state.placed().items())
 
     def _tell(self) -> None:
         """Save the results, and tell the outbox."""
