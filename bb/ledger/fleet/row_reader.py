@@ -131,8 +131,8 @@ class RowReader:
         state.save(freshness.at)
         with self._shared.lock:
             self._outbox.has_folded(place, placed)
-            self._outbox.current_as_of = freshness.moment
-            self._outbox.imported = state.imported
+            self._outbox.was_current(freshness.moment)
+            self._outbox.has_imported(state.imported)
         self._connection.must_have_what_it_acknowledged()
 
     def _import_again(self) -> None:
@@ -144,4 +144,5 @@ class RowReader:
             if not known:
                 raise EngineRewound(f"the engine has no row after place {state.imported}")
             state.write_again(known, known[-1].place)
-        self._outbox.imported = state.imported
+        with self._shared.lock:
+            self._outbox.has_imported(state.imported)
