@@ -134,7 +134,7 @@ class Relay:
                     for writer, n in shared.lines.recorded().items():
                         shared.outbox.has_recorded(writer, n)
                     shared.outbox.add(ask)
-                # With others that wait, the answering thread looks again soon, and the other thread answers before that.
+                # If others wait, the answering thread looks again soon, and the other one answers before that.
                 if kind == STATUS or len(shared.outbox.asks) == 1 or not shared.outbox.is_connected:
                     shared.has_news.notify_all()
         except BbError as refusal:

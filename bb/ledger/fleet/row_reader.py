@@ -7,6 +7,7 @@ outbox is told.
 from __future__ import annotations
 
 from contextlib import suppress
+from time import thread_time
 
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import EngineRewound
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from bb.ledger.fleet.connection import Connection
     from bb.ledger.fleet.shared import Shared
 
-PACE = 0.25  # seconds between two reads, or imports, if nobody waits
+PACE, SLOWEST = 0.25, 2.0  # seconds between two reads, or imports, if nobody waits: the longer, the more they cost
+SHARE = 100  # what nobody waits for may take a hundredth of a processor; then the rest is for those who wait
 IMPORT_PATIENCE = 0.05  # seconds to wait for a sync that imports lines
 NEVER = float("-inf")
 
@@ -36,6 +38,7 @@ class RowReader:
         self.may_be_rows = True
         self.reads = 0
         self._read_at = self._written_at = NEVER
+        self._reading_cost = self._writing_cost = 0.0  # seconds of a processor, the last time
         self.came_at = NEVER  # when rows came last
 
     def has_connected(self, head: Head) -> None:
@@ -61,11 +64,11 @@ class RowReader:
 
     def next_read(self) -> float:
         """The time from which on rows are read that nobody waits for."""
-        return self._read_at + PACE
+        return self._read_at + _pace(self._reading_cost)
 
     def next_write(self) -> float:
         """The time from which on lines are written that nobody waits for."""
-        return self._written_at + PACE
+        return self._written_at + _pace(self._writing_cost)
 
     def read(self) -> None:
         """Read and fold some rows, if there may be any."""
@@ -73,18 +76,26 @@ class RowReader:
         must_read = self.must_read
         if not must_read and not (self.may_be_rows and now >= self.next_read()):
             return
+        began = thread_time()
+        is_behind = self._read_rows(now, must_read)
+        self._reading_cost = 0.0 if is_behind else thread_time() - began
+
+    def _read_rows(self, now: float, must_read: bool) -> bool:
+        """Returns whether there are probably many more rows."""
         place = self._state.must_fold().place
         rows = self._connection.call(lambda: self._connection.engine.read(place))
         self.reads += 1
         self._read_at = now
-        self.may_be_rows = bool(rows) and (must_read or len(rows) >= door.MOST_READ)
+        is_behind = len(rows) >= door.MOST_READ
+        self.may_be_rows = is_behind or (bool(rows) and must_read)
         if rows:
             self._is_withheld, self.came_at = False, now
             self._state.take(rows)
-            return
+            return is_behind
         self._connection.freshness.ended_at(place, now, time_of(now))
         if must_read:
             self._has_read_everything(now)
+        return False
 
     def _has_read_everything(self, asked_at: float) -> None:
         """The engine had no more rows: but has it those that it had?"""
@@ -112,9 +123,10 @@ class RowReader:
         now = moment()
         must_write = is_last or self._outbox.waits_for_import or now >= self.next_write()
         if must_write:
+            began = thread_time()
             with suppress(LedgerBusy.error):  # a sync writes the same journals
                 self._state.write_lines(IMPORT_PATIENCE)
-            self._written_at = now
+            self._written_at, self._writing_cost = now, thread_time() - began
         if must_write or self._is_awaited():
             self._tell()
 
@@ -146,3 +158,8 @@ class RowReader:
             state.write_again(known, known[-1].place)
         with self._shared.lock:
             self._outbox.has_imported(state.imported)
+
+
+def _pace(cost: float) -> float:
+    """The seconds between two steps that take COST seconds of a processor each, if nobody waits for them."""
+    return min(max(PACE, SHARE * cost), SLOWEST)
