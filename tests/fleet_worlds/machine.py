@@ -326,7 +326,7 @@ class Machine:
     def _is_current(self) -> None:
         """The results were everything that the engine had, some moment ago."""
         self.freshness.has_read(self.disk.place)
-        self.outbox.current_as_of = self.freshness.moment
+        self.outbox.was_current(self.freshness.moment)
 
     def _take(self, rows: list[Row]) -> Steps:
         """Fold rows, save the results, and answer those who wait for them."""
@@ -355,7 +355,7 @@ class Machine:
         fold.saved(disk.saved, Admitted())
         self.outbox.has_folded(disk.place, placed)
         self._is_current()
-        self.outbox.imported = disk.place
+        self.outbox.has_imported(disk.place)
         if self.outbox.forgotten and self.rules.compares:
             raise door.EngineRewound()
         self._answer()

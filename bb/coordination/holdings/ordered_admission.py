@@ -21,7 +21,7 @@ import itertools
 from bb.coordination.facts import Expired, Released, Reserved
 from bb.coordination.holdings import admission, forgetting
 from bb.coordination.holdings.admission import Admitted, Grant
-from bb.coordination.holdings.open_grants import OpenGrants
+from bb.coordination.holdings.open_grants import Lead, OpenGrants
 from bb.kernel import ids
 from bb.kernel.record import Record
 
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from bb.coordination.facts import AgentFact, HoldingFact
-    from bb.coordination.holdings.scopes import Scope
 
     Facts = Sequence[tuple[str, HoldingFact | AgentFact]]
     Ends = set[tuple[str, str]]
-    Admission = tuple[Grant, Scope, list[str]]
+    Admission = tuple[Grant, Lead, list[str]]
 
 # Why a global reservation was not admitted.
 IN_THE_WAY = "in_the_way"  # open grants of other agents share a path with it
@@ -136,9 +135,9 @@ class OrderedAdmission:
         they ARE NEW, the caller has checked that no line of it had a place before, which saves a look-up for each."""
         if place <= self._place:
             raise ValueError(f"place {place} does not follow place {self._place}")
+        reserved = [(event, fact) for event, fact in facts if isinstance(fact, Reserved)]
         # A look-up in a file may fail, so each is done before anything changes.
-        reserved = () if are_new else (event for event, fact in facts if isinstance(fact, Reserved))
-        repeated = {event for event in reserved if self._has_place(event)}
+        repeated = set() if are_new else {event for event, _ in reserved if self._has_place(event)}
         self._place = place
         floor = self._forget(place)
         seen = self._open.saw(place, recorders)
@@ -146,17 +145,18 @@ class OrderedAdmission:
         if not facts:
             return Changes(seen=seen, floor=floor) if seen or floor else NOTHING
         grants: dict[str, Grant] = {}
-        names = self._register(facts)
-        ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, ENDS)}
+        names: dict[str, Sequence[str]] = {}
+        ends: Ends = set()
+        if len(reserved) < len(facts):
+            names = self._register(facts)
+            ends = {(fact.reservation, fact.agent) for _, fact in facts if isinstance(fact, ENDS)}
         for name, who in ends:
-            grant = self._open.get(name)
-            if grant and who in (grant.agent, ids.PERSON):
+            holder = self._open.holder(name)
+            if holder and who in (holder, ids.PERSON):
                 self._end(name, place, grants)
         generations: dict[str, int] = {}
         refusals: dict[str, Refusal] = {}
-        for event, fact in facts:
-            if not isinstance(fact, Reserved):
-                continue
+        for event, fact in reserved:
             is_repeated = event in repeated or event in generations
             if not is_repeated:
                 self._generations[event] = generations[event] = place
@@ -202,17 +202,17 @@ class OrderedAdmission:
         verdict = self._judge(place, event, fact, ends)
         if isinstance(verdict, Refusal):
             return verdict
-        grant, scope, taken = verdict
+        grant, lead, taken = verdict
         for name in taken:
             self._end(name, place, changed)
         self._grants[event] = changed[event] = grant
-        self._open.add(event, grant, scope)
+        self._open.add(event, grant, lead)
         self._began.add(event)
         return None
 
     def _judge(self, place: int, event: str, fact: Reserved, ends: Ends) -> Admission | Refusal:
-        """The grant that a reservation gets at PLACE, its scope, and the grants that it takes over; or why it gets
-        none."""
+        """The grant that a reservation gets at PLACE, where its scope leads, and the grants that it takes over; or why
+        it gets none."""
         if fact.base is not None:
             return Refusal(BEFORE_SWITCH)
         if fact.order != self._incarnation:
@@ -223,17 +223,18 @@ class OrderedAdmission:
         scope = grant.parsed_scope()
         if scope is None:
             return Refusal(UNREADABLE)
-        if (event, fact.agent) in ends or (event, ids.PERSON) in ends:
+        if ends and ((event, fact.agent) in ends or (event, ids.PERSON) in ends):
             return Refusal(GIVEN_BACK)
         if admission.is_of_rival(self._names.get(fact.agent, ()), event):
             return Refusal(RIVAL)
-        in_way = self._open.in_way(grant, scope)
+        lead = Lead(scope)
+        in_way = self._open.in_way(grant, lead)
         if not in_way:
-            return grant, scope, in_way
+            return grant, lead, in_way
         takes = _takes(fact.takes, place)
         if left := tuple(name for name in in_way if self._open[name].last_seen > takes.get(name, -1)):
             return Refusal(HOLDER_WORKS if takes.keys() >= set(left) else IN_THE_WAY, left)
-        return grant, scope, in_way
+        return grant, lead, in_way
 
 
 def why_not(known: Admitted, incarnation: str, event: str, fact: Reserved) -> Refusal | None:

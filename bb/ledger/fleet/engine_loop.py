@@ -114,8 +114,8 @@ class EngineLoop:
         placed, recorded = self.state.placed(), self._shared.lines.recorded()
         with self._shared.lock:
             self._outbox.begin(placed, recorded, fold.place)
-            self._outbox.imported = self.state.imported
-            self._outbox.archived = self.housekeeping.archiving.archived()
+            self._outbox.has_imported(self.state.imported)
+            self._outbox.has_archived(self.housekeeping.archiving.archived())
             if self.housekeeping.begin():
                 self._outbox.stop = None  # what was wrong was wrong with another log
         self._is_begun = True
@@ -140,6 +140,7 @@ class EngineLoop:
         self.sender.leave_broken()
         self.sender.send()
         self.reader.keep()
+        self.sender.sign_if_quiet()
         self.housekeeping.hear_if_due()
         self._shared.answer_due()
         self.housekeeping.tend()

@@ -166,7 +166,8 @@ class Housekeeping:
         if not state.waits:
             freshness.has_read(state.must_fold().place)
             about["current_at"] = freshness.at
-            self._outbox.current_as_of = freshness.moment
+            with self._shared.lock:
+                self._outbox.was_current(freshness.moment)
         with suppress(BbError):
             state.note(**about)
 
@@ -181,7 +182,7 @@ class Housekeeping:
         self.archiving.tend(self._connection.engine, self._outbox, self._connection.call, now)
         with self._shared.lock:
             if self._outbox.archived != self.archiving.known:
-                self._outbox.archived, self._outbox.was_told = self.archiving.known, True
+                self._outbox.has_archived(self.archiving.known)
         if self.git.failure is not None:
             self._log(f"git: {background_jobs.text_of(self.git.failure)}")
             self.archiving.has_failed(self.git.failure)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from bb.ledger.git.place import Place
 
 DENIED_PAUSE = 30.0  # seconds until lines that the engine refused are sent again
-SIGN_PAUSE = 60.0  # seconds between two signatures that no verdict depends on
+SIGN_PAUSE, LONGEST_PAUSE = 60.0, 1200.0  # seconds between two signatures that no verdict depends on
+QUIET = 2.0  # seconds in which no row comes
 NEVER = float("-inf")
 
 
@@ -48,7 +49,9 @@ class LineSender:
         self.signing = BackgroundThread("bb-relay-sign", shared.wake)
         self.appends = 0
         self._has_recorded_again = False  # what an interrupted process owed
-        self._denied_at = self._signed_at = NEVER
+        self._is_to_sign = False  # whether lines were sent that need no signature and have none
+        self._denied_at = NEVER
+        self._signed_at = moment() - SIGN_PAUSE
 
     # -- sending
 
@@ -132,11 +135,8 @@ class LineSender:
         store = self._state.store
         if batch.writer != store.writer and batch.writer != self._state.writer():
             return batch
-        must_sign = background_jobs.must_sign(store)
-        if not must_sign:
-            if moment() - self._signed_at >= SIGN_PAUSE and not self.signing.is_busy:
-                self._signed_at = moment()
-                self.signing.start(lambda: background_jobs.sign(self._place, self._now))
+        if not background_jobs.must_sign(store):
+            self._is_to_sign = True
             return batch
         if (upto := background_jobs.signed_upto(store, batch.writer)) >= batch.first:
             return batch.replace(last=min(batch.last, upto))
@@ -148,6 +148,17 @@ class LineSender:
             return None
         self.signing.start(lambda: background_jobs.sign(self._place, self._now))
         return None
+
+    def sign_if_quiet(self) -> None:
+        """Sign what was sent without a signature, which no verdict depends on. To look which lines are signed folds all
+        new lines into the index, so this waits until nothing comes."""
+        now = moment()
+        if not self._is_to_sign or now - self._signed_at < SIGN_PAUSE or self.signing.is_busy:
+            return
+        is_quiet = now - self._reader.came_at >= QUIET and not self._outbox.asks
+        if is_quiet or now - self._signed_at >= LONGEST_PAUSE:
+            self._signed_at, self._is_to_sign = now, False
+            self.signing.start(lambda: background_jobs.sign(self._place, self._now))
 
     # -- writers that send no more
 

@@ -118,6 +118,7 @@ class Outbox:
         self.stop: BbError | None = None  # why there are no verdicts at all
         self.asks: list[Ask] = []
         self.was_told = False  # whether anything was told since `due` was last called
+        self._new: list[Ask] = []  # the asks since then
 
     # -- what happened
 
@@ -198,6 +199,21 @@ class Outbox:
             self.placed[writer] = max(n, self.placed.get(writer, 0))
         self.was_told = True
 
+    def has_imported(self, place: int) -> None:
+        """The lines of the rows up to PLACE are in the journals."""
+        self.imported = place
+        self.was_told = True
+
+    def has_archived(self, place: int) -> None:
+        """The rows up to PLACE are published."""
+        self.archived = place
+        self.was_told = True
+
+    def was_current(self, moment: float) -> None:
+        """At that MOMENT, the engine had no row after the current place."""
+        self.current_as_of = moment
+        self.was_told = True
+
     def has_read_everything(self, asked_at: float) -> None:
         """At ASKED_AT or later, the engine had no row after the current place."""
         for ask in self.asks:
@@ -255,14 +271,21 @@ class Outbox:
         elif ask.kind == FRESH:
             ask.since = self.imported
         self.asks.append(ask)
-        self.was_told = True
+        self._new.append(ask)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether `due` may find something, although no time has passed."""
+        return bool(self.asks) and (self.was_told or bool(self._new))
 
     def next_deadline(self, now: float) -> float:
         """When `due` must be called next, if nothing happens before."""
-        due = [ask.deadline for ask in self.asks]
-        if self._is_silent:
-            due += [now + self._refused_in(ask, now) for ask in self.asks if not self._is_uncertain(ask, now)]
-        return min(due, default=float("inf"))
+        soonest = min((ask.deadline for ask in self.asks), default=float("inf"))
+        for ask in self.asks if self._is_silent else ():
+            due = self._refused_at(ask)
+            if due < soonest and not self._is_uncertain(ask, now):
+                soonest = due
+        return soonest
 
     @property
     def _is_silent(self) -> bool:
@@ -278,19 +301,19 @@ class Outbox:
         self._stalls = [stall for stall in self._stalls if stall[1] > until - REMEMBERED]
         self._stalls.append((since, until))
 
-    def _refused_in(self, ask: Ask, now: float) -> float:
-        """The seconds from NOW until ASK is refused because the engine is silent. For those who have the patience,
-        time in which nobody could read what it says is not its silence."""
+    def _refused_at(self, ask: Ask) -> float:
+        """When ASK is refused because the engine is silent. For those who have the patience, time in which nobody could
+        read what it says is not its silence."""
         begun = max(ask.made_at, self._silent_from)
-        left = begun + SOON - now
         if ask.deadline - ask.made_at < LONG:
-            return left
-        return left + sum(max(until - max(since, begun), 0.0) for since, until in self._stalls)
+            return begun + SOON
+        return begun + SOON + sum(max(until - max(since, begun), 0.0) for since, until in self._stalls)
 
     def due(self, now: float) -> list[tuple[Ask, Answer]]:
         """The asks that can be answered now, or must be, with their answers. They wait no more."""
-        self.was_told = False
-        found = [(ask, answer) for ask in self.asks if (answer := self._answer(ask, now)) is not None]
+        asks = self.asks if self.was_told or now >= self.next_deadline(now) else self._new
+        self.was_told, self._new = False, []
+        found = [(ask, answer) for ask in asks if (answer := self._answer(ask, now)) is not None]
         if found:
             answered = {id(ask) for ask, _ in found}
             self.asks = [ask for ask in self.asks if id(ask) not in answered]
@@ -298,7 +321,7 @@ class Outbox:
 
     def end(self, refusal: BbError) -> list[tuple[Ask, Answer]]:
         """The answers when the relay ends. Lines that may have been sent are pending."""
-        asks, self.asks = self.asks, []
+        asks, self.asks, self._new = self.asks, [], []
         never = float("inf")
         return [(ask, pending(refusal.message) if self._is_uncertain(ask, never) else refused(refusal)) for ask in asks]
 
@@ -314,7 +337,7 @@ class Outbox:
             return pending(self._why()) if is_late else None
         is_away = not self.is_connected and self._tried_at >= ask.made_at  # somebody has looked since it was asked
         is_silent = self._is_silent and self.has_begun
-        if is_away or (is_silent and self._refused_in(ask, now) <= 0):
+        if is_away or (is_silent and now >= self._refused_at(ask)):
             return refused(self._unreachable())
         return refused(FleetBehind() if self.is_connected else self._unreachable()) if is_late else None
 

@@ -135,7 +135,9 @@ class Relay:
                     for writer, n in shared.lines.recorded().items():
                         shared.outbox.has_recorded(writer, n)
                     shared.outbox.add(ask)
-                shared.has_news.notify_all()
+                # If others wait, the answering thread looks again soon, and the other one answers before that.
+                if kind == STATUS or len(shared.outbox.asks) == 1 or not shared.outbox.is_connected:
+                    shared.has_news.notify_all()
         except BbError as refusal:
             answer(refused(refusal))
             return
@@ -153,7 +155,7 @@ class Relay:
         while True:
             with shared.lock:
                 is_over = shared.is_stopping
-                has_news = bool(shared.outbox.asks) and shared.outbox.was_told  # news that nobody waits for can wait
+                has_news = shared.outbox.has_news
                 if not is_over and not has_news and not self._statuses:
                     self._rest(shared.outbox)
                 statuses, self._statuses = self._statuses, []

@@ -13,7 +13,7 @@ from bb.ledger.carrier import sound_rows
 from bb.ledger.carrier.door import EngineRewound, next_digest
 from bb.ledger.journal import bulk_check
 from bb.ledger.journal.line import START, BadLine, Link
-from bb.ledger.travel import quick_row_facts, row_facts
+from bb.ledger.travel import quick_rows, row_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,12 +117,15 @@ class RowFold:
         if not sound_rows.has_lines(row):
             return FoldedRow(row, "it has no lines, or names no writer")
         before = self.link(row.writer)
-        try:
-            link = sound_rows.link_after(row, before)
-        except BadLine as flaw:
-            return FoldedRow(row, str(flaw))
+        if (read := quick_rows.read(row, before)) is not None:
+            link, facts, recorders = read
+        else:
+            try:
+                link = sound_rows.link_after(row, before)
+            except BadLine as flaw:
+                return FoldedRow(row, str(flaw))
+            facts, recorders = row_facts.of_row(row.writer, row.first, row.octets, None, bulk_check.decode)
         self._links[row.writer] = self.moved[row.writer] = link
-        facts, recorders = quick_row_facts.of_row(row.writer, row.first, row.octets)
         if self._counted is not None:
             self._uncounted.append(row)
         # The first line follows the last one that counts, so none of them was in the log, or published, before.

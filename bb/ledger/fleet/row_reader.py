@@ -7,6 +7,7 @@ outbox is told.
 from __future__ import annotations
 
 from contextlib import suppress
+from time import thread_time
 
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import EngineRewound
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from bb.ledger.fleet.connection import Connection
     from bb.ledger.fleet.shared import Shared
 
-PACE = 0.25  # seconds between two reads, or imports, if nobody waits
+PACE, SLOWEST = 0.25, 2.0  # seconds between two reads, or imports, if nobody waits: the longer, the more they cost
+SHARE = 100  # what nobody waits for may take a hundredth of a processor; then the rest is for those who wait
 IMPORT_PATIENCE = 0.05  # seconds to wait for a sync that imports lines
 NEVER = float("-inf")
 
@@ -36,6 +38,8 @@ class RowReader:
         self.may_be_rows = True
         self.reads = 0
         self._read_at = self._written_at = NEVER
+        self._reading_cost = self._writing_cost = 0.0  # seconds of a processor, the last time
+        self.came_at = NEVER  # when rows came last
 
     def has_connected(self, head: Head) -> None:
         """There may be rows that this clone has not read, up to HEAD at least."""
@@ -60,11 +64,11 @@ class RowReader:
 
     def next_read(self) -> float:
         """The time from which on rows are read that nobody waits for."""
-        return self._read_at + PACE
+        return self._read_at + _pace(self._reading_cost)
 
     def next_write(self) -> float:
         """The time from which on lines are written that nobody waits for."""
-        return self._written_at + PACE
+        return self._written_at + _pace(self._writing_cost)
 
     def read(self) -> None:
         """Read and fold some rows, if there may be any."""
@@ -72,18 +76,26 @@ class RowReader:
         must_read = self.must_read
         if not must_read and not (self.may_be_rows and now >= self.next_read()):
             return
+        began = thread_time()
+        is_behind = self._read_rows(now, must_read)
+        self._reading_cost = 0.0 if is_behind else thread_time() - began
+
+    def _read_rows(self, now: float, must_read: bool) -> bool:
+        """Returns whether there are probably many more rows."""
         place = self._state.must_fold().place
         rows = self._connection.call(lambda: self._connection.engine.read(place))
         self.reads += 1
         self._read_at = now
-        self.may_be_rows = bool(rows) and (must_read or len(rows) >= door.MOST_READ)
+        is_behind = len(rows) >= door.MOST_READ
+        self.may_be_rows = is_behind or (bool(rows) and must_read)
         if rows:
-            self._is_withheld = False
+            self._is_withheld, self.came_at = False, now
             self._state.take(rows)
-            return
+            return is_behind
         self._connection.freshness.ended_at(place, now, time_of(now))
         if must_read:
             self._has_read_everything(now)
+        return False
 
     def _has_read_everything(self, asked_at: float) -> None:
         """The engine had no more rows: but has it those that it had?"""
@@ -111,11 +123,17 @@ class RowReader:
         now = moment()
         must_write = is_last or self._outbox.waits_for_import or now >= self.next_write()
         if must_write:
+            began = thread_time()
             with suppress(LedgerBusy.error):  # a sync writes the same journals
                 self._state.write_lines(IMPORT_PATIENCE)
-            self._written_at = now
-        if must_write or self._outbox.asks:
+            self._written_at, self._writing_cost = now, thread_time() - began
+        if must_write or self._is_awaited():
             self._tell()
+
+    def _is_awaited(self) -> bool:
+        """Whether somebody may wait for lines of ours that were read back."""
+        placed = self._outbox.placed
+        return bool(self._outbox.asks) and any(n > placed.get(writer, 0) for writer, n in self._state.placed().items())
 
     def _tell(self) -> None:
         """Save the results, and tell the outbox."""
@@ -125,8 +143,8 @@ class RowReader:
         state.save(freshness.at)
         with self._shared.lock:
             self._outbox.has_folded(place, placed)
-            self._outbox.current_as_of = freshness.moment
-            self._outbox.imported = state.imported
+            self._outbox.was_current(freshness.moment)
+            self._outbox.has_imported(state.imported)
         self._connection.must_have_what_it_acknowledged()
 
     def _import_again(self) -> None:
@@ -138,4 +156,10 @@ class RowReader:
             if not known:
                 raise EngineRewound(f"the engine has no row after place {state.imported}")
             state.write_again(known, known[-1].place)
-        self._outbox.imported = state.imported
+        with self._shared.lock:
+            self._outbox.has_imported(state.imported)
+
+
+def _pace(cost: float) -> float:
+    """The seconds between two steps that take COST seconds of a processor each, if nobody waits for them."""
+    return min(max(PACE, SHARE * cost), SLOWEST)

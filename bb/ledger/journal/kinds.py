@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from bb.messaging.facts import MailFact, Said
 
     Fits = Callable[[object], bool]
-    # fact, its members, a check for each, the default for each, and how many are required
-    Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int]
+    # fact, its members, a check for each, the default for each, how many are required, and the place of each in `data`
+    Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int, dict[str, int]]
 
 Fact: TypeAlias = (
     "AgentFact | PauseFact | ThresholdFact | HoldingFact | QueueFact | NoticeFact | GuardFact | "
@@ -115,6 +115,7 @@ WRITTEN: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "bb.cbcl.facts": (("Heard", "x.bb.cbcl.heard", ("by", "event_id", "outcome", "about")),),
 }
+BY = "by"  # the author of the envelope, among the members of a fact
 SAID = "Said"  # an event of a CCCS client: it may have any kind, and is stored unchanged
 # Kinds with a format of their own, mostly from CCCS; `ledger/journal/cccs_forms.py` writes and reads them. Other
 # clients write most lines of these kinds. Such lines are skipped without parsing, unless they contain one of MARKS.
@@ -337,6 +338,7 @@ def row(kind: str) -> Row | None:
             fits,
             tuple(getattr(fact, field, None) for field in fact.__match_args__),
             fact.required(),
+            {member: place for place, member in enumerate(members) if place or member != BY},
         )
     return _rows[kind]
 
@@ -374,14 +376,21 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     if entry is None:
         is_valid_author = ids.is_author if kind in FORMATS_OF_ANY_AUTHOR else ids.is_principal
         return forms().fact_of(kind, data, by) if kind in KINDS and is_valid_author(by) else None
-    make, members, fits, defaults, required = entry
-    values: list[Any] = [data.get(member) for member in members]
-    if members[0] == "by":
+    make, members, fits, defaults, required, places = entry
+    values: list[Any] = [*defaults]
+    if members[0] == BY:
         values[0] = by
-    for place, value in enumerate(values):
-        if value is None and place >= required:
-            values[place] = defaults[place]
-        elif not fits[place](value):
+        if not fits[0](by):
+            return None
+    for member, value in data.items():  # most lines have few of the members that their facts may have
+        place = places.get(member)
+        if place is None or value is None:
+            continue
+        if not fits[place](value):
+            return None
+        values[place] = value
+    for place in range(required):
+        if values[place] is None and not fits[place](None):
             return None
     fact: Fact = make(*values)
     return fact

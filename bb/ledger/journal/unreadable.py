@@ -34,7 +34,7 @@ def _misfit(kind: str, data: dict[str, Any], by: str) -> str | None:
     entry = kinds.row(kind)
     if entry is None:
         return str(kinds.forms().invalid_member(kind, data, by))
-    _, members, fits, _, required = entry
+    _, members, fits, _, required, _ = entry
     for place, (member, fit) in enumerate(zip(members, fits, strict=True)):
         value = by if place == 0 and member == "by" else data.get(member)
         if not (value is None and place >= required) and not fit(value):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bb.coordination.facts import Expired, NameSettled, Registered, Released, Renewed, Reserved, Retired, TakenOver
 from bb.coordination.holdings import admission, ordered_admission, scopes
 from bb.coordination.holdings.admission import Admitted, Grant
-from bb.coordination.holdings.open_grants import OpenGrants
+from bb.coordination.holdings.open_grants import Lead, OpenGrants
 from bb.coordination.holdings.ordered_admission import IN_THE_WAY, OrderedAdmission, Refusal
 from tests.coordination.publication_support import PERSON, SCOPES, UNREADABLE, Had, have_a_path_in_common
 
@@ -359,7 +359,7 @@ def test_the_index_finds_what_a_look_at_every_grant_finds(held: list[Grant], end
     scope = wanted.parsed_scope()
 
     assert scope is not None
-    assert sorted(index.in_way(wanted, scope)) == sorted(admission.in_way(wanted, left))
+    assert sorted(index.in_way(wanted, Lead(scope))) == sorted(admission.in_way(wanted, left))
     for place, agent in enumerate(AGENTS, 20):
         own = {name for name, grant in left.items() if grant.agent == agent}
         assert index.saw(place, [agent]) == ({agent: place} if own else {})

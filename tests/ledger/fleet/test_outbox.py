@@ -190,7 +190,7 @@ def test_fresh_waits_for_a_look_at_the_engine_after_it_was_asked_and_for_the_imp
     at.has_read_everything(6.0)
     assert at.waits_for_import
     assert code(at, 6.0) is None
-    at.imported = 12
+    at.has_imported(12)
     assert code(at, 6.0) == "ok"
 
 
@@ -283,14 +283,14 @@ def test_a_grant_is_told_only_while_the_results_are_known_to_be_current_and_is_p
     assert code(at, 1006.0) is None, "nor is that known as soon as the engine can be reached"
     assert code(at, 1010.0) == "GRANT_PENDING"
     asked(at, "settle", now=1020.0, events=[f"{US}.1"])
-    at.current_as_of = 1019.0
+    at.was_current(1019.0)
     assert code(at, 1021.0) == "ok"
 
 
 def test_a_grant_is_told_while_the_connection_has_just_been_lost():
     at = Outbox(lambda _: {"state": "admitted", "token": 7})
     at.begin({US: 1}, {US: 1}, 10)
-    at.current_as_of = 1000.0
+    at.was_current(1000.0)
     at.lost_connection(EngineUnreachable())
     asked(at, "settle", now=1000.0 + RECENT, events=[f"{US}.1"])
 

@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 
 from bb.coordination.facts import Registered, Released, Reserved, Seen
 from bb.kernel import ids
+from bb.kernel.digest import digest
 from bb.kernel.event import Event
+from bb.ledger.carrier import sound_rows
+from bb.ledger.carrier.door import Row
 from bb.ledger.journal import line as lines
+from bb.ledger.journal.bulk_check import decode
+from bb.ledger.journal.line import START, BadLine, Link
 from bb.ledger.records.drafts import draft_of
-from bb.ledger.travel import quick_row_facts, row_facts
+from bb.ledger.travel import quick_rows, row_facts
 
 WRITER, ORDER = "abcdefghijkl", "0123456789abcdef"
 FACTS: list[Any] = [
@@ -58,33 +63,71 @@ def written(fact: Any, n: int, key: str | None = None) -> bytes:
     return lines.write(event, lines.Link(n - 1, n - 1, "0" * 32), "saltsalt")[0].rstrip(b"\n")
 
 
+def chained(line: bytes, before: bytes) -> bytes:
+    """LINE with the right digests, whatever it contains: after the line BEFORE, or as the first one."""
+    head, mark, data = line.partition(lines.DATA)
+    head = head[: -lines.TAIL] if mark else head
+    p = digest(before.partition(lines.DATA)[0]) if before else "0" * 32
+    dh = digest(data[:-1])
+    return head + lines.P_MARK + p.encode() + lines.DH_MARK + dh.encode() + b'"' + lines.DATA + data
+
+
 @st.composite
-def rows(draw: Any) -> bytes:
-    """Lines of which some bytes are other ones than bb writes."""
-    found = []
+def rows(draw: Any) -> Row:
+    """A row with lines of which some bytes are other ones than bb writes. Most of them are chained all the same."""
+    found = [b""]
     for n in range(1, draw(st.integers(1, 4)) + 1):
         line = written(draw(st.sampled_from(FACTS)), n, draw(st.sampled_from([None, None, "k1"])))
         for _ in range(draw(st.integers(0, 2))):
             start = draw(st.integers(0, len(line)))
             end = start + draw(st.sampled_from([0, 0, 1, 5]))
             line = line[:start] + draw(st.sampled_from(PIECES)) + line[end:]
-        found.append(line)
-    return b"".join(line + b"\n" for line in found)
+        found.append(chained(line, found[-1]) if draw(st.integers(0, 9)) else line)
+    end = draw(st.sampled_from([b"\n", b"\n", b"\n", b"", b"\nx"]))
+    return Row(1, WRITER, draw(st.sampled_from([1, 1, 1, 2])), b"\n".join(found[1:]) + end, "")
 
 
-@given(octets=rows())
-def test_the_quick_way_finds_what_the_slow_way_finds(octets: bytes):
-    slow = row_facts.of_row(WRITER, 1, octets)
+def slowly(row: Row) -> tuple[Link, Any, list[str]] | None:
+    """The same as `quick_rows.read`; None if the row does not count."""
+    try:
+        link = sound_rows.link_after(row, START)
+    except BadLine:
+        return None
+    return link, *row_facts.of_row(row.writer, row.first, row.octets, None, decode)
 
-    assert quick_row_facts.of_row(WRITER, 1, octets) == slow
-    assert quick_row_facts.of_row(WRITER, 1, octets) == slow, "also when it has seen such lines"
+
+@given(row=rows())
+def test_the_quick_way_finds_what_the_slow_way_finds(row: Row):
+    slow = slowly(row)
+
+    assert quick_rows.read(row, START) in (slow, None)
+    assert quick_rows.read(row, START) in (slow, None), "also when it has seen such lines"
 
 
-def test_the_facts_of_usual_lines_are_read():
+def usual_row() -> Row:
+    octets = b""
+    for n, fact in enumerate(FACTS, 1):
+        octets += chained(written(fact, n), octets.splitlines()[-1] if octets else b"") + b"\n"
+    return Row(1, WRITER, 1, octets, "")
+
+
+def test_the_quick_way_reads_the_rows_that_bb_writes():
     """So that the comparison above compares something."""
-    octets = b"".join(written(fact, n) + b"\n" for n, fact in enumerate(FACTS, 1))
+    found = quick_rows.read(usual_row(), START)
 
-    facts, recorders = quick_row_facts.of_row(WRITER, 1, octets)
+    assert found is not None
+    assert found == slowly(usual_row())
+    assert [name for name, _ in found[1]] == [f"{WRITER}.{n}" for n in range(1, 6)]
+    assert found[2] == ["ada"]
 
-    assert [name for name, _ in facts] == [f"{WRITER}.{n}" for n in range(1, 6)]
-    assert recorders == ["ada"]
+
+def test_lines_must_rise_in_number_and_lamport_time():
+    row = usual_row()
+
+    assert quick_rows.read(row, Link(1, 0, "0" * 32)) is None
+    assert quick_rows.read(row, Link(0, 1, "0" * 32)) is None, "its Lamport time does not rise"
+    assert quick_rows.read(row, Link(0, 0, "1" * 32)) is None, "it does not follow that line"
+    assert quick_rows.read(row.replace(writer="b" * 12), START) is None
+    assert (
+        quick_rows.read(row.replace(octets=row.octets.replace(b'"l":6', b'"l":%d' % (lines.LEAP + 7))), START) is None
+    )
