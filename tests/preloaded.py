@@ -1,9 +1,11 @@
-"""Servers and daemons that start in little time: forked from a process that has imported their program.
+"""Servers, daemons and functions of tests that start in little time: forked from a process that has imported them.
 
 To import the web server or the daemon takes most of the processor time of a test that needs one. So one process for
 each program imports it once, and then forks for every server. Each is a process of its own with its own number,
 streams, directory, environment, session and end. What an interpreter settles at its start, and that a command becomes
 the program, is shown by tests that start one.
+
+Tests of races and of kills need hundreds of processes that call a function. They are forked in the same way: `call`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import IO, Any
 
 from tests.forks import run_and_end
@@ -33,7 +36,7 @@ SIZE = 4  # bytes that say how long a request is
 class Process:
     """A forked program, as `subprocess.Popen` would have it."""
 
-    def __init__(self, pid: int, status: int, streams: list[IO[bytes] | None]) -> None:
+    def __init__(self, pid: int, status: int, streams: list[IO[Any] | None]) -> None:
         self.pid = pid
         self.returncode: int | None = None
         self.stdin, self.stdout, self.stderr = streams
@@ -50,15 +53,21 @@ class Process:
         assert self.returncode is not None
         return self.returncode
 
-    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """Close its input, read what it says, and wait for its end. It says less on stderr than a pipe can hold."""
+    def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
+        """Close its input, read what it says, and wait for its end. It says less on stderr than a pipe can hold. If it
+        says something for longer than TIMEOUT, it is killed."""
         if self.stdin:
-            self.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                self.stdin.close()
         said = []
+        limit = threading.Timer(timeout or 0, self.kill)
+        if timeout:
+            limit.start()
         for stream in (self.stdout, self.stderr):
             said.append(stream.read() if stream and not stream.closed else b"")
             if stream:
                 stream.close()
+        limit.cancel()
         self.wait(timeout)
         return said[0], said[1]
 
@@ -88,18 +97,19 @@ def start(
     stdin: int = subprocess.DEVNULL,
     stdout: Any = None,
     stderr: Any = None,
+    text: bool = False,
     start_new_session: bool = False,
     umask: int = -1,
 ) -> Process:
     """Start one of the PROGRAMS with WORDS. The other parameters are those of `subprocess.Popen`."""
-    ours: list[IO[bytes] | None] = []
+    ours: list[IO[Any] | None] = []
     theirs: list[int] = []
     closing: list[int] = []
     for number, wanted in enumerate((stdin, stdout, stderr)):
         if wanted == subprocess.PIPE:
             reads, writes = os.pipe()
             there, here = (reads, writes) if number == 0 else (writes, reads)
-            ours.append(os.fdopen(here, "wb" if number == 0 else "rb"))
+            ours.append(os.fdopen(here, ("w" if number == 0 else "r") + ("" if text else "b")))
         else:
             ours.append(None)
             there = os.open(os.devnull, os.O_RDWR) if wanted == subprocess.DEVNULL else _descriptor(wanted, number)
@@ -118,6 +128,12 @@ def start(
     finally:
         for each in [*closing, told]:
             os.close(each)
+
+
+def call(function: Callable[..., None], *words: object, **streams: Any) -> Process:
+    """A process of its own that calls a FUNCTION of a module of tests with WORDS as text."""
+    named = [function.__module__, function.__name__, *map(str, words)]
+    return start("a function", named, cwd=ROOT, env=environment(), **streams)
 
 
 def _descriptor(wanted: Any, number: int) -> int:
@@ -192,7 +208,22 @@ def _harness_host() -> Callable[[list[str]], int]:
     return run
 
 
-PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web, "bb chat serve": _harness_host}
+def _function() -> Callable[[list[str]], int]:
+    """A function of tests: the words are its module, its name, and what it is called with."""
+    import tests.ledger.ledger_support
+    import tests.stories.races.doers  # noqa: F401
+    from bb.ops import catalogue
+
+    catalogue.all_ops()
+
+    def run(words: list[str]) -> int:
+        getattr(import_module(words[0]), words[1])(*words[2:])
+        return 0
+
+    return run
+
+
+PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web, "bb chat serve": _harness_host, "a function": _function}
 
 
 def _serve(program: str, number: int) -> None:

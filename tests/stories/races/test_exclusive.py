@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from tests import preloaded
 from tests.grids import repeats
 from tests.stories.races.doers import COVERING, stir, take_turns
 from tests.stories.races.races_support import (
@@ -180,7 +180,7 @@ def test_processes_killed_at_any_moment_leave_a_sound_ledger(repo: Scratch, proc
     assert_that_it_goes_on(repo)
 
 
-def killed(child: subprocess.Popen[str]) -> bytes:
+def killed(child: preloaded.Process) -> bytes:
     """What a child said until it was killed, but for a line it was saying."""
     child.kill()
     return child.communicate()[0].encode()

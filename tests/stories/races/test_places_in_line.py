@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests import preloaded
 from tests.stories.races.doers import stand_and_leave
 from tests.stories.races.races_support import (
     Answer,
@@ -471,7 +471,7 @@ def test_processes_killed_at_any_moment_are_granted_nothing_twice_and_nobody_is_
     assert_everybody_left_is_served(repo, names, [name for name, how in ends.items() if not how])
 
 
-def killed(child: subprocess.Popen[str]) -> bytes:
+def killed(child: preloaded.Process) -> bytes:
     """What a child said until it was killed, but for a line it was saying."""
     child.kill()
     said = child.communicate()[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import grids
+from tests import grids, preloaded
 from tests.grids import repeats
 from tests.ledger.ledger_support import (
     ADA,
@@ -185,7 +185,7 @@ def storm(path: Path, logs: Path, seconds: float, writers: int) -> tuple[list[st
     Each has acknowledged something before it dies, so a slow machine makes for fewer deaths, not for idle ones.
     """
     chance = random.Random(5)
-    alive: list[tuple[subprocess.Popen[str], Path]] = []
+    alive: list[tuple[preloaded.Process, Path]] = []
     killed = 0
     end = time.monotonic() + seconds
     try:
