@@ -53,14 +53,16 @@ class Process:
         assert self.returncode is not None
         return self.returncode
 
-    def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
-        """Close its input, read what it says, and wait for its end. It says less on stderr than a pipe can hold. If it
-        says something for longer than TIMEOUT, it is killed."""
+    def communicate(self, given: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
+        """Write what is GIVEN, close its input, read what it says, and wait for its end. It says less on stderr than a
+        pipe can hold. If it goes on for longer than TIMEOUT, it is killed."""
         if self.stdin:
             with contextlib.suppress(BrokenPipeError):
+                if given:
+                    self.stdin.write(given)
                 self.stdin.close()
         said = []
-        limit = threading.Timer(timeout or 0, self.kill)
+        limit = threading.Timer(timeout or 0, self._kill_at_once)
         if timeout:
             limit.start()
         for stream in (self.stdout, self.stderr):
@@ -80,6 +82,11 @@ class Process:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def _kill_at_once(self) -> None:
+        """For another thread: only one may read how it ended."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
 
     def _ended(self, seconds: float | None) -> int | None:
         if self.returncode is None and select.select([self._status], [], [], seconds)[0]:
@@ -130,10 +137,12 @@ def start(
             os.close(each)
 
 
-def call(function: Callable[..., None], *words: object, **streams: Any) -> Process:
+def call(
+    function: Callable[..., None], *words: object, env: Mapping[str, str] | None = None, **streams: Any
+) -> Process:
     """A process of its own that calls a FUNCTION of a module of tests with WORDS as text."""
     named = [function.__module__, function.__name__, *map(str, words)]
-    return start("a function", named, cwd=ROOT, env=environment(), **streams)
+    return start(FUNCTION, named, cwd=ROOT, env=environment() if env is None else env, **streams)
 
 
 def _descriptor(wanted: Any, number: int) -> int:
@@ -210,8 +219,6 @@ def _harness_host() -> Callable[[list[str]], int]:
 
 def _function() -> Callable[[list[str]], int]:
     """A function of tests: the words are its module, its name, and what it is called with."""
-    import tests.ledger.ledger_support
-    import tests.stories.races.doers  # noqa: F401
     from bb.ops import catalogue
 
     catalogue.all_ops()
@@ -223,7 +230,8 @@ def _function() -> Callable[[list[str]], int]:
     return run
 
 
-PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web, "bb chat serve": _harness_host, "a function": _function}
+FUNCTION = "a function"
+PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web, "bb chat serve": _harness_host, FUNCTION: _function}
 
 
 def _serve(program: str, number: int) -> None:
@@ -247,10 +255,12 @@ def _serve(program: str, number: int) -> None:
             size, descriptors, _, _ = socket.recv_fds(connection, SIZE, 4)
             if not size:
                 return
-            request = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+            request = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+            if program == FUNCTION:
+                import_module(request[2][0])  # here, once for all that call it
             child = os.fork()
             if child == 0:
-                _become(main, json.loads(request), descriptors[:3])
+                _become(main, request, descriptors[:3])
             children[child] = descriptors[3]
             for each in descriptors[:3]:
                 os.close(each)

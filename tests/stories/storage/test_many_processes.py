@@ -152,10 +152,11 @@ def test_readers_are_undisturbed_by_appends_and_rebuilds(tmp_path: Path):
 def test_the_index_may_be_deleted_at_any_time(tmp_path: Path):
     path = repository(tmp_path / "here")
     make(path, ADA)
+    seconds = 2 if grids.is_whole else 1
     running = [
-        child(write_for, path, "writer-one", 2, SMALL_SEGMENT),
-        child(read_for, path, 2),
-        child(read_for, path, 2),
+        child(write_for, path, "writer-one", seconds, SMALL_SEGMENT),
+        child(read_for, path, seconds),
+        child(read_for, path, seconds),
     ]
     for one in running:
         assert one.stdout is not None
