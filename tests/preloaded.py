@@ -1,9 +1,11 @@
-"""Servers and daemons that start in little time: forked from a process that has imported their program.
+"""Servers, daemons and functions of tests that start in little time: forked from a process that has imported them.
 
 To import the web server or the daemon takes most of the processor time of a test that needs one. So one process for
 each program imports it once, and then forks for every server. Each is a process of its own with its own number,
 streams, directory, environment, session and end. What an interpreter settles at its start, and that a command becomes
 the program, is shown by tests that start one.
+
+Tests of races and of kills need hundreds of processes that call a function. They are forked in the same way: `call`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import IO, Any
 
 from tests.forks import run_and_end
@@ -33,7 +36,7 @@ SIZE = 4  # bytes that say how long a request is
 class Process:
     """A forked program, as `subprocess.Popen` would have it."""
 
-    def __init__(self, pid: int, status: int, streams: list[IO[bytes] | None]) -> None:
+    def __init__(self, pid: int, status: int, streams: list[IO[Any] | None]) -> None:
         self.pid = pid
         self.returncode: int | None = None
         self.stdin, self.stdout, self.stderr = streams
@@ -50,15 +53,23 @@ class Process:
         assert self.returncode is not None
         return self.returncode
 
-    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """Close its input, read what it says, and wait for its end. It says less on stderr than a pipe can hold."""
+    def communicate(self, given: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
+        """Write what is GIVEN, close its input, read what it says, and wait for its end. It says less on stderr than a
+        pipe can hold. If it goes on for longer than TIMEOUT, it is killed."""
         if self.stdin:
-            self.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                if given:
+                    self.stdin.write(given)
+                self.stdin.close()
         said = []
+        limit = threading.Timer(timeout or 0, self._kill_at_once)
+        if timeout:
+            limit.start()
         for stream in (self.stdout, self.stderr):
             said.append(stream.read() if stream and not stream.closed else b"")
             if stream:
                 stream.close()
+        limit.cancel()
         self.wait(timeout)
         return said[0], said[1]
 
@@ -71,6 +82,11 @@ class Process:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def _kill_at_once(self) -> None:
+        """For another thread: only one may read how it ended."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
 
     def _ended(self, seconds: float | None) -> int | None:
         if self.returncode is None and select.select([self._status], [], [], seconds)[0]:
@@ -88,18 +104,19 @@ def start(
     stdin: int = subprocess.DEVNULL,
     stdout: Any = None,
     stderr: Any = None,
+    text: bool = False,
     start_new_session: bool = False,
     umask: int = -1,
 ) -> Process:
     """Start one of the PROGRAMS with WORDS. The other parameters are those of `subprocess.Popen`."""
-    ours: list[IO[bytes] | None] = []
+    ours: list[IO[Any] | None] = []
     theirs: list[int] = []
     closing: list[int] = []
     for number, wanted in enumerate((stdin, stdout, stderr)):
         if wanted == subprocess.PIPE:
             reads, writes = os.pipe()
             there, here = (reads, writes) if number == 0 else (writes, reads)
-            ours.append(os.fdopen(here, "wb" if number == 0 else "rb"))
+            ours.append(os.fdopen(here, ("w" if number == 0 else "r") + ("" if text else "b")))
         else:
             ours.append(None)
             there = os.open(os.devnull, os.O_RDWR) if wanted == subprocess.DEVNULL else _descriptor(wanted, number)
@@ -118,6 +135,14 @@ def start(
     finally:
         for each in [*closing, told]:
             os.close(each)
+
+
+def call(
+    function: Callable[..., None], *words: object, env: Mapping[str, str] | None = None, **streams: Any
+) -> Process:
+    """A process of its own that calls a FUNCTION of a module of tests with WORDS as text."""
+    named = [function.__module__, function.__name__, *map(str, words)]
+    return start(FUNCTION, named, cwd=ROOT, env=environment() if env is None else env, **streams)
 
 
 def _descriptor(wanted: Any, number: int) -> int:
@@ -192,7 +217,21 @@ def _harness_host() -> Callable[[list[str]], int]:
     return run
 
 
-PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web, "bb chat serve": _harness_host}
+def _function() -> Callable[[list[str]], int]:
+    """A function of tests: the words are its module, its name, and what it is called with."""
+    from bb.ops import catalogue
+
+    catalogue.all_ops()
+
+    def run(words: list[str]) -> int:
+        getattr(import_module(words[0]), words[1])(*words[2:])
+        return 0
+
+    return run
+
+
+FUNCTION = "a function"
+PROGRAMS = {"bb.daemon": _daemon, "bb.web": _web, "bb chat serve": _harness_host, FUNCTION: _function}
 
 
 def _serve(program: str, number: int) -> None:
@@ -216,10 +255,12 @@ def _serve(program: str, number: int) -> None:
             size, descriptors, _, _ = socket.recv_fds(connection, SIZE, 4)
             if not size:
                 return
-            request = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+            request = json.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
+            if program == FUNCTION:
+                import_module(request[2][0])  # here, once for all that call it
             child = os.fork()
             if child == 0:
-                _become(main, json.loads(request), descriptors[:3])
+                _become(main, request, descriptors[:3])
             children[child] = descriptors[3]
             for each in descriptors[:3]:
                 os.close(each)

@@ -387,9 +387,9 @@ def look(host: Host, event: str) -> Any:
     return [host.do(**{step: {"agent": AMBER, "event": event}}) for step in ("show", "explain")]
 
 
-@pytest.mark.parametrize("part", [0, 1, *(pytest.param(part, marks=pytest.mark.long) for part in (2, 3, 4))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 10))])
 def test_c2a_162_no_secret_is_kept_or_answered_in_memory(memory: InMemory, monkeypatch: pytest.MonkeyPatch, part: int):
-    some = dict(list(canaries().items())[part::5])  # an agent may say only so much within a minute
+    some = dict(list(canaries().items())[part::10])  # an agent may say only so much within a minute
     monkeypatch.setitem(globals(), "canaries", lambda: some)
     answers = json.dumps(spilled(memory))
     kept = memory.everything()

@@ -272,12 +272,16 @@ def test_what_python_variables_name_is_not_run(shared: Installation, repo: Scrat
     assert not (hostile / "cache").exists()
 
 
-def test_what_a_bb_starts_is_as_isolated_as_itself(shared: Installation, repo: Scratch, tmp_path: Path):
+def test_what_a_bb_starts_is_as_isolated_as_itself(own: Installation, repo: Scratch, tmp_path: Path):
+    """The demo starts a `bb` for each of its steps. Two of them will do."""
     (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'w').close()\n")
+    with (own.package / "cli" / "programs" / "demo_steps.py").open("a") as steps:
+        steps.write("\nSTEPS = STEPS[:2]\n")
 
-    ran = shared.run("demo", "--json", cwd=repo.path, PYTHONPATH=str(tmp_path))
+    ran = own.run("demo", "--json", cwd=repo.path, PYTHONPATH=str(tmp_path))
 
     assert (ran.status, ran.err) == (0, "")
+    assert [step["is_right"] for step in ran.data["steps"]] == [True, True]
     assert not (tmp_path / "sprung").exists()
 
 

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,11 @@ from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import Link
 from bb.ledger.records import creation, event_filters
 from bb.ledger.records.store import Store
+from tests import preloaded
 from tests.support import NOON, ROOT, environment
 from tests.waiting import PATIENCE
+
+Child = preloaded.Process | subprocess.Popen[str]
 
 NOW = clock.parse(NOON)
 WRITER, OTHER_WRITER = "aaaabbbbcccc", "ddddeeeeffff"
@@ -349,22 +352,23 @@ class FaultyDisk:
 WITHOUT_FLOCK = "import filelock, sys; sys.modules['fcntl'] = None; "
 
 
-def child(function: Callable[..., None], *words: object, before: str = "", **settings: Any) -> subprocess.Popen[str]:
+def child(function: Callable[..., None], *words: object, before: str = "", **settings: Any) -> Child:
     """A process of its own that runs FUNCTION, one of this module's, with WORDS as text, after the program BEFORE."""
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    if not before:
+        return preloaded.call(function, *words, **pipes, **settings)
     program = before + f"import sys; from tests.ledger.ledger_support import {function.__name__} as run; "
     program += "run(*sys.argv[1:])"
     return subprocess.Popen(
         [sys.executable, "-c", program, *map(str, words)],
         env=environment(),
         cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+        **pipes,
         **settings,
     )
 
 
-def together(children: list[subprocess.Popen[str]]) -> list[str]:
+def together(children: Sequence[Child]) -> list[str]:
     """Let children that wait for it go at the same moment; what each said, having ended well."""
     for one in children:
         assert one.stdout is not None
@@ -378,14 +382,14 @@ def together(children: list[subprocess.Popen[str]]) -> list[str]:
     return said
 
 
-def finished(one: subprocess.Popen[str]) -> str:
+def finished(one: Child) -> str:
     """What a child said; it must have ended well."""
     out = ended(one)
     assert one.returncode == 0, out
     return out
 
 
-def ended(one: subprocess.Popen[str]) -> str:
+def ended(one: Child) -> str:
     """What a child said until its end, which comes within two minutes."""
     try:
         return one.communicate(timeout=PATIENCE)[0]

@@ -1,4 +1,4 @@
-"""Runs a relay in this process: PLACE CONNINFO STEP. Each line on stdin is a request, and each on stdout an answer.
+"""Runs a relay in this process: `main`. Each line on stdin is a request, and each on stdout an answer.
 
 At the step with that number, the process kills itself, as a power failure of the process would.
 """
@@ -24,11 +24,11 @@ from bb.ledger.published import pins
 
 COUNTED = ("head", "append", "read", "beat")
 _steps = itertools.count(1)
-_last = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+_last = [0]
 
 
 def step() -> None:
-    if next(_steps) == _last:
+    if next(_steps) == _last[0]:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -56,8 +56,9 @@ def write_in_two(fd: int, octets: bytes) -> None:
 plain_write = disk.write_all
 
 
-def main() -> None:
-    at, conninfo = place.find(sys.argv[1], {}), sys.argv[2]
+def main(path: str, conninfo: str, killed_at: str) -> None:
+    at = place.find(path, {})
+    _last[0] = int(killed_at)
     for name in COUNTED:
         setattr(PostgresCarrier, name, with_steps(getattr(PostgresCarrier, name)))
     for name in ("save", "make"):
@@ -84,7 +85,3 @@ def main() -> None:
     relay.stop()
     working.join()
     print(next(_steps), flush=True)
-
-
-if __name__ == "__main__":
-    main()

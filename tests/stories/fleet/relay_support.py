@@ -7,13 +7,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from bb.ledger.carrier.postgres import PostgresCarrier, PostgresKeeper
+from tests import preloaded
 from tests.ledger.fleet.fleet_support import NOON, Machine
+from tests.stories.fleet import relay_process
 
 
 class Server:
@@ -51,15 +51,9 @@ class RelayProcess:
     The steps are counted: calls to the engine, and writes to files, each before and after it."""
 
     def __init__(self, machine: Machine, conninfo: str, killed_at: int = 0) -> None:
-        words = [sys.executable, "-m", "tests.stories.fleet.relay_process", str(machine.clone.path), conninfo]
-        self._process = subprocess.Popen(
-            [*words, str(killed_at)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "BB_NOW": NOON},
-            cwd=Path(__file__).parents[3],
-            text=True,
-        )
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        words = (machine.clone.path, conninfo, killed_at)
+        self._process = preloaded.call(relay_process.main, *words, env={**os.environ, "BB_NOW": NOON}, **pipes)
 
     def ask(self, kind: str, patience: float = 60.0, **about: Any) -> dict[str, Any] | None:
         """The answer; None if the process was killed before it."""

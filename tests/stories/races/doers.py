@@ -1,6 +1,6 @@
 """What the processes of the tests of races do: ops that they are told, or much of something until they are killed.
 
-There are hundreds of these processes, so this imports little.
+There are hundreds of these processes. They are forked (`tests/preloaded.py`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ PLOTS = ("src/parser", "src/parser/lexer.py", "src/lexer", "docs", "docs/*.md", 
 
 def work(repo: str, agent: str, gate: str, is_fresh: str) -> None:
     """Do what stdin asks for, line by line, as AGENT; answer on stdout."""
+    way = os.open(gate, os.O_RDWR)
     desk = Desk(repo, {"BB_AGENT": agent})
     for line in sys.stdin:
         request = json.loads(line)
@@ -32,7 +33,7 @@ def work(repo: str, agent: str, gate: str, is_fresh: str) -> None:
             desk = Desk(repo, {"BB_AGENT": agent, "BB_NOW": request["now"] or ""})
         if request["gated"]:
             os.write(1, b"ready\n")
-            os.read(int(gate), 1)
+            os.read(way, 1)
         os.write(1, json.dumps(_done(desk, request["op"], request["given"])).encode() + b"\n")
         if request["now"]:
             desk.close()

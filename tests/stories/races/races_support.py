@@ -11,10 +11,11 @@ import fcntl
 import json
 import os
 import select
+import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,10 +25,11 @@ from typing import Any
 
 from bb.coordination.holdings import scopes
 from bb.kernel import clock
+from tests import preloaded
+from tests.engines import stands_still
 from tests.ledger.ledger_support import every_line, kept
 from tests.stories.races import doers
 from tests.stories.races.doers import COVERING
-from tests.support import ROOT, environment
 from tests.waiting import PATIENCE, until
 
 # -- processes that stay
@@ -52,24 +54,12 @@ class Answer:
 class Worker:
     """A process that does ops for one agent, with a desk it keeps or with a fresh one for each."""
 
-    def __init__(self, repo: Path, agent: str, gate: int, *, is_fresh: bool = False) -> None:
+    def __init__(self, repo: Path, agent: str, gate: Path, *, is_fresh: bool = False) -> None:
         self.agent = agent
         self._repo = repo
         self._buffer = b""
-        self._child = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                f"import sys; from {doers.__name__} import work; work(*sys.argv[1:])",
-                *(str(repo), agent, str(gate), "fresh" if is_fresh else ""),
-            ],
-            env=environment(),
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            pass_fds=[gate],
-        )
+        words = (repo, agent, gate, "fresh" if is_fresh else "")
+        self._child = preloaded.call(doers.work, *words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def start(self, op: str, *, now: str | None = None, is_gated: bool = False, **given: Any) -> None:
         """Ask for OP without waiting for its answer."""
@@ -81,6 +71,7 @@ class Worker:
             "gated": is_gated,
         }
         self._child.stdin.write(json.dumps(request).encode() + b"\n")
+        self._child.stdin.flush()
 
     def answer(self) -> Answer:
         """The answer to what was started."""
@@ -115,7 +106,7 @@ class Worker:
 
     def _is_stopped_in_peace(self) -> bool:
         self._child.send_signal(signal.SIGSTOP)
-        os.waitpid(self._child.pid, os.WUNTRACED)
+        until(lambda: stands_still(self._child.pid), f"{self.agent} to stop")
         if is_free(kept(self._repo)):
             return True
         self.go_on()
@@ -139,11 +130,13 @@ class Crew:
     def __init__(self, repo: Path) -> None:
         self.repo = repo
         self.workers: list[Worker] = []
-        self._way_in, self._way_out = os.pipe()
+        self._gate = Path(tempfile.mkdtemp(), "gate")
+        os.mkfifo(self._gate)
+        self._way = os.open(self._gate, os.O_RDWR)
 
     def hire(self, *agents: str, is_fresh: bool = False) -> list[Worker]:
         """One more worker for each of AGENTS."""
-        hired = [Worker(self.repo, agent, self._way_in, is_fresh=is_fresh) for agent in agents]
+        hired = [Worker(self.repo, agent, self._gate, is_fresh=is_fresh) for agent in agents]
         self.workers += hired
         return hired
 
@@ -169,14 +162,14 @@ class Crew:
             one.start(op, is_gated=True, **given)
         for one, _, _ in runners:
             assert one.line() == b"ready"
-        os.write(self._way_out, b"." * len(runners))
+        os.write(self._way, b"." * len(runners))
         return [one.answer() for one, _, _ in runners]
 
     def disband(self) -> None:
         for one in self.workers:
             one.kill()
-        os.close(self._way_in)
-        os.close(self._way_out)
+        os.close(self._way)
+        shutil.rmtree(self._gate.parent)
 
 
 @contextmanager
@@ -192,16 +185,9 @@ def crew(repo: Path) -> Iterator[Crew]:
 # -- what workers do by themselves
 
 
-def run(function: Callable[..., None], *words: object) -> subprocess.Popen[str]:
+def run(function: Callable[..., None], *words: object) -> preloaded.Process:
     """A process that runs FUNCTION, one of `doers.py`, with WORDS as text."""
-    program = f"import sys; from {doers.__name__} import {function.__name__} as run; run(*sys.argv[1:])"
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, words)],
-        env=environment(),
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    return preloaded.call(function, *words, stdout=subprocess.PIPE, text=True)
 
 
 # -- a second look at the ledger

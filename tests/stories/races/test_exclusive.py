@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from tests import preloaded
 from tests.grids import repeats
 from tests.stories.races.doers import COVERING, stir, take_turns
 from tests.stories.races.races_support import (
@@ -148,7 +148,7 @@ def test_the_same_key_for_different_scopes_serves_the_faster_one(repo: Scratch):
 
 
 @pytest.mark.parametrize(
-    ("processes", "seconds"), [(5, 5.0), pytest.param(16, 120.0, marks=pytest.mark.long)], ids=["short", "long"]
+    ("processes", "seconds"), [(5, 2.0), pytest.param(16, 120.0, marks=pytest.mark.long)], ids=["short", "long"]
 )
 def test_processes_killed_at_any_moment_leave_a_sound_ledger(repo: Scratch, processes: int, seconds: float):
     chance = random.Random(processes)
@@ -160,8 +160,9 @@ def test_processes_killed_at_any_moment_leave_a_sound_ledger(repo: Scratch, proc
     children = {name: run(stir, repo.path, name, name) for name in names}
     try:
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            time.sleep(chance.random() * 0.3)
+        while time.monotonic() < end or b"agent.reserve " not in said:  # on a busy machine little happens
+            assert time.monotonic() < end + PATIENCE, "nobody has reserved anything"
+            time.sleep(chance.random() * 0.12)  # a forked process is at work at once
             name = chance.choice(names)
             said += killed(children[name])
             kills += 1
@@ -180,7 +181,7 @@ def test_processes_killed_at_any_moment_leave_a_sound_ledger(repo: Scratch, proc
     assert_that_it_goes_on(repo)
 
 
-def killed(child: subprocess.Popen[str]) -> bytes:
+def killed(child: preloaded.Process) -> bytes:
     """What a child said until it was killed, but for a line it was saying."""
     child.kill()
     return child.communicate()[0].encode()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests import preloaded
 from tests.stories.races.doers import stand_and_leave
 from tests.stories.races.races_support import (
     Answer,
@@ -25,7 +25,7 @@ from tests.stories.races.races_support import (
     waiters,
 )
 from tests.support import Scratch
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 OTTER, HARBOR, WREN, HERON = "amber-otter", "cobalt-harbor", "dusty-wren", "elder-heron"
 LONG = 100  # seconds; nobody here waits that long
@@ -438,7 +438,7 @@ def test_releases_and_requests_at_the_same_moment_lose_nobody(repo: Scratch, eve
 
 
 @pytest.mark.parametrize(
-    ("processes", "seconds"), [(5, 5.0), pytest.param(16, 120.0, marks=pytest.mark.long)], ids=["short", "long"]
+    ("processes", "seconds"), [(5, 2.0), pytest.param(16, 120.0, marks=pytest.mark.long)], ids=["short", "long"]
 )
 def test_processes_killed_at_any_moment_are_granted_nothing_twice_and_nobody_is_lost(
     repo: Scratch, processes: int, seconds: float
@@ -452,8 +452,9 @@ def test_processes_killed_at_any_moment_are_granted_nothing_twice_and_nobody_is_
     children = {name: run(stand_and_leave, repo.path, name, name) for name in names}
     try:
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            time.sleep(chance.random() * 0.3)
+        while time.monotonic() < end or not was_granted(repo):  # on a busy machine little happens
+            assert time.monotonic() < end + PATIENCE, "nobody was granted anything"
+            time.sleep(chance.random() * 0.12)  # a forked process is at work at once
             name = chance.choice(names)
             said += killed(children[name])
             kills += 1
@@ -471,7 +472,12 @@ def test_processes_killed_at_any_moment_are_granted_nothing_twice_and_nobody_is_
     assert_everybody_left_is_served(repo, names, [name for name, how in ends.items() if not how])
 
 
-def killed(child: subprocess.Popen[str]) -> bytes:
+def was_granted(repo: Scratch) -> bool:
+    """Whether a place in line has ended as it should. The last line may be half written."""
+    return any(b'"how":"granted"' in file.read_bytes() for file in repo.store.glob("j/*/*.jsonl"))
+
+
+def killed(child: preloaded.Process) -> bytes:
     """What a child said until it was killed, but for a line it was saying."""
     child.kill()
     said = child.communicate()[0]

@@ -161,12 +161,14 @@ def test_who_wants_a_file_does_not_keep_out_who_wants_what_lies_beneath_it(repo:
 
 
 def test_however_much_one_waits_for_it_is_all_remembered(repo: Scratch, four: list[Worker]):
+    """What is remembered is larger than a buffer."""
     otter, harbor, wren, _ = four
-    stand_in_line(repo, harbor, "src", *(f"packages/number-{n:05}/{'x' * 40}" for n in range(3000)))
+    long = [f"packages/number-{n:05}/{'x' * 200}" for n in repeats(600, 3000)]
+    stand_in_line(repo, harbor, "src", *long)
     harbor.pause()
     release(otter)
 
-    assert reserve(wren, f"packages/number-02999/{'x' * 40}").code == "RESERVATION_AWAITED"
+    assert reserve(wren, long[-1]).code == "RESERVATION_AWAITED"
     harbor.go_on()
     assert harbor.answer().code is None
 

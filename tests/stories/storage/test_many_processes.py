@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import grids
+from tests import grids, preloaded
 from tests.grids import repeats
 from tests.ledger.ledger_support import (
     ADA,
@@ -152,10 +152,11 @@ def test_readers_are_undisturbed_by_appends_and_rebuilds(tmp_path: Path):
 def test_the_index_may_be_deleted_at_any_time(tmp_path: Path):
     path = repository(tmp_path / "here")
     make(path, ADA)
+    seconds = 2 if grids.is_whole else 1
     running = [
-        child(write_for, path, "writer-one", 2, SMALL_SEGMENT),
-        child(read_for, path, 2),
-        child(read_for, path, 2),
+        child(write_for, path, "writer-one", seconds, SMALL_SEGMENT),
+        child(read_for, path, seconds),
+        child(read_for, path, seconds),
     ]
     for one in running:
         assert one.stdout is not None
@@ -185,7 +186,7 @@ def storm(path: Path, logs: Path, seconds: float, writers: int) -> tuple[list[st
     Each has acknowledged something before it dies, so a slow machine makes for fewer deaths, not for idle ones.
     """
     chance = random.Random(5)
-    alive: list[tuple[subprocess.Popen[str], Path]] = []
+    alive: list[tuple[preloaded.Process, Path]] = []
     killed = 0
     end = time.monotonic() + seconds
     try:
