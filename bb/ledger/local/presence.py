@@ -14,7 +14,7 @@ that of the sign of life, so it need not be read to know whether the agent is ac
 
 The wall clock may be set while agents work, and runs on while the machine sleeps. So each sign of life also has the
 time of the steady clock, which all processes of a machine share until it starts again. By it, nobody has been
-silent for longer than it says (docs/decisions/0090). Linux names the start of the machine; elsewhere, only the wall
+silent for longer than it says (docs/decisions/0086). Linux names the start of the machine; elsewhere, only the wall
 clock counts.
 """
 
