@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from bb.coordination.holdings.ordered_admission import Changes, OrderedAdmission
-from bb.ledger.travel import row_facts
+from bb.ledger.travel import quick_rows, row_facts
 from tests.fleet_worlds.fleet import Fleet, Recipe
 from tests.fleet_worlds.machine import Rules
 from tests.fleet_worlds.model import Broken
@@ -121,6 +121,7 @@ def test_a_world_whose_relays_do_not_compare_digests_tells_agents_of_grants_that
 def test_a_week_of_a_thousand_agents_on_fifty_machines(monkeypatch: pytest.MonkeyPatch):
     """It takes long. What a row says is the same for all machines, so it is read once."""
     monkeypatch.setattr(row_facts, "of_row", functools.cache(row_facts.of_row))
+    monkeypatch.setattr(quick_rows, "read", functools.cache(quick_rows.read))
 
     week = Fleet(Recipe.read(KEPT.parent / "worlds-long" / "week.toml")).run()
 

@@ -26,8 +26,8 @@ from typing import Any
 from bb.coordination.holdings import scopes
 from bb.kernel import clock
 from tests import preloaded
-from tests.engines import stands_still
 from tests.ledger.ledger_support import every_line, kept
+from tests.servers import stands_still
 from tests.stories.races import doers
 from tests.stories.races.doers import COVERING
 from tests.waiting import PATIENCE, until
