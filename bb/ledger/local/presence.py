@@ -124,9 +124,11 @@ def read(store: str, agent_id: str, now: int | None = None) -> Presence | None:
 
 
 def steady(now: int) -> int:
-    """The time of the steady clock in milliseconds; 0 if NOW is not the time of this machine (`BB_NOW`), or if this
-    system does not say when it started."""
-    return time.monotonic_ns() // 1_000_000 if _is_of_this_machine(now) and _boot() else 0
+    """The time of the steady clock at NOW, in milliseconds; 0 if NOW is not the time of this machine (`BB_NOW`), or if
+    this system does not say when it started."""
+    if not (_is_of_this_machine(now) and _boot()):
+        return 0
+    return max((time.monotonic_ns() - time.time_ns()) // 1_000_000 + now, 0)
 
 
 def _moved_on(last: Presence, now: int) -> Presence:
