@@ -128,7 +128,7 @@ def steady(now: int) -> int:
     this system does not say when it started."""
     if not (_is_of_this_machine(now) and _boot()):
         return 0
-    return max((time.monotonic_ns() - time.time_ns()) // 1_000_000 + now, 0)
+    return max(time.monotonic_ns() // 1_000_000 - (round(time.time() * 1000) - now), 0)
 
 
 def _moved_on(last: Presence, now: int) -> Presence:

@@ -521,3 +521,13 @@ def test_a_steady_time_that_is_none_counts_for_nothing(store: Path, clocks: Cloc
     clocks.wall += HOUR
 
     assert silence(store, clocks) == HOUR
+
+
+def test_a_given_time_of_half_a_minute_ago_is_half_a_minute_of_silence(store: Path, clocks: Clocks):
+    """`BB_NOW` may be near the machine's time. The steady clock's time is that of the same moment."""
+    presence.write(str(store), presence.Presence(ADA, 0, 3, RECORD).seen(clocks.wall - MINUTE // 2))
+
+    assert silence(store, clocks) == MINUTE // 2
+    clocks.pass_by(MINUTE)
+    clocks.wall += HOUR
+    assert silence(store, clocks) == MINUTE + MINUTE // 2
