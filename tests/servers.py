@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def folder_of_a_server(under: Path | None = None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class Server:
+class Server(ABC):
     """A server: FOLDER has its data in `data`, unless they are elsewhere, and what it says in `log`."""
 
     ends_at_once_by = "KILL"  # the signal
@@ -63,19 +64,19 @@ class Server:
 
     # -- what each kind of server does in its own way
 
-    def _command(self) -> Sequence[str | Path]:
-        raise NotImplementedError
+    @abstractmethod
+    def _command(self) -> Sequence[str | Path]: ...
 
     def _how(self) -> Mapping[str, object]:
         """How the process is started, beside its command."""
         return {}
 
-    def _write_settings(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _write_settings(self) -> None: ...
 
+    @abstractmethod
     def _answers(self) -> bool:
         """Whether the server, which runs, can be used."""
-        raise NotImplementedError
 
     # -- starting and ending
 

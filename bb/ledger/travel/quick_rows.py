@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from bb.kernel import ids
+from bb.kernel import ids, validation
 from bb.kernel.digest import digest
 from bb.ledger.journal import kinds
 from bb.ledger.journal import line as lines
@@ -33,7 +33,7 @@ LINE = re.compile(
 )
 DEEP = 100  # brackets; data with more of them may be nested too deeply
 DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
-TIME = b"0000-00-00T00:00:00.000Z"
+TIME = validation.TIME.encode()
 
 MOST_SOUND = 10_000
 _SOUND: dict[bytes, tuple[str, str]] = {}  # kind and author of what valid lines were about
