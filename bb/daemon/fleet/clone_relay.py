@@ -53,7 +53,7 @@ class CloneRelay:
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
         self.waiting = 0  # questions without an answer yet
-        self._follow_up = FollowUp(place, loop, env, log)
+        self._follow_up = FollowUp(place, loop, env, log, lambda: self.has_work)
         self._closing_logs = ClosingLogs(place, loop, log)
         try:
             self._begin()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bb.daemon.loop.log import Log
 from bb.daemon.loop.loop import Loop
@@ -20,15 +20,18 @@ from bb.ops.ledger import applying
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
 SHARE = 1000  # applying may take a thousandth of a processor: where lines come all the time, it is done less often
 LONGEST = 600.0  # seconds until it is done at the latest
-QUIET = 2.0  # seconds in which nothing comes: then it is done, because nobody waits for the processor
+QUIET = 2.0  # seconds in which nothing comes and nobody waits: then it is done
 LONGEST_WAIT = 60.0  # seconds that it waits for such a moment
 
 
 class FollowUp:
-    """Applies what comes to the clone at PLACE, until it is closed."""
+    """Applies what comes to the clone at PLACE, until it is closed. HAS_WORK tells whether commands wait, or lines are
+    not sent: then nothing comes because the engine is away, and the processor is needed when it is back."""
 
-    def __init__(self, place: Place, loop: Loop, env: Mapping[str, str], log: Log) -> None:
-        self._place, self._loop, self._env, self._log = place, loop, env, log
+    def __init__(
+        self, place: Place, loop: Loop, env: Mapping[str, str], log: Log, has_work: Callable[[], bool]
+    ) -> None:
+        self._place, self._loop, self._env, self._log, self._has_work = place, loop, env, log, has_work
         self._applied: object = None  # the state of the files when everything was last applied
         self._is_working = False
         self._not_before = 0.0
@@ -48,7 +51,8 @@ class FollowUp:
         if self._is_working or now < self._not_before or state == self._applied:
             return
         self._waits_since = self._waits_since or now
-        if now - self._changed_at >= QUIET or now - self._waits_since >= LONGEST_WAIT:
+        is_quiet = now - self._changed_at >= QUIET and not self._has_work()
+        if is_quiet or now - self._waits_since >= LONGEST_WAIT:
             self._is_working, self._applied, self._waits_since = True, state, None
             threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
 

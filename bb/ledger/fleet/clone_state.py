@@ -272,6 +272,12 @@ class CloneState:
             bool(self._chains) or self.imported < fold.place or bool(fold.moved or fold.flawed)
         )
 
+    @property
+    def has_unwritten(self) -> bool:
+        """Whether lines of rows that this process has folded wait in memory to be written. Those of every earlier row
+        are in the journals."""
+        return bool(self._chains)
+
     def write_lines(self, patience: float) -> None:
         """Write the lines of the rows that were folded into the journals. LEDGER_BUSY if a sync holds them longer than
         PATIENCE; then they wait on."""

@@ -45,7 +45,11 @@ class RowReader:
         """There may be rows that this clone has not read, up to HEAD at least."""
         self._catches_up_to = head.place
         self.may_be_rows = True
-        self._import_again()
+        self.came_at = moment()  # rows could not come before, so this is no quiet moment
+        if self._state.has_unwritten:  # then every row before these is imported
+            self.keep(is_last=True)
+        else:
+            self._import_again()
 
     # -- reading
 

@@ -16,7 +16,7 @@ from bb.coordination.facts import Registered, Reserved
 from bb.kernel.errors import Busy, Refusal
 from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
-from bb.ledger.fleet import connection, receiving
+from bb.ledger.fleet import connection, receiving, row_reader
 from bb.ledger.fleet.outbox import SOON
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.git import place
@@ -898,6 +898,36 @@ def test_a_long_journal_of_another_machine_is_received_in_several_files(
 
         assert len(Journal(there.place.store, here.writer).segments()) > 3
         assert len(there.lines()[here.writer].splitlines()) > 12
+
+
+def test_rows_that_wait_to_be_written_when_the_connection_is_lost_are_not_read_and_compared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """To compare them folds all lines into the index, and every machine would do that when the engine is back."""
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        become_equal(here, there)
+        monkeypatch.setattr(row_reader, "PACE", 1000.0)
+        monkeypatch.setattr(row_reader, "SLOWEST", 1000.0)
+        here.reserve("first")
+        there.result("fresh")  # it has written something just now
+        won = here.reserve("src")
+        assert there.reserve("docs")["state"] == "admitted"  # so the row before it is folded, too
+        assert won["id"].encode() not in there.lines().get(here.writer, b""), "its line waits in memory"
+
+        monkeypatch.setattr(receiving.Receiving, "write_again", nothing)
+        lost: list[str] = []
+
+        def lose_once(name: str) -> None:
+            if name == "append" and not lost:
+                lost.append(name)
+                raise EngineUnreachable()
+
+        engine.before = lose_once
+        there.reserved("lib")
+        wait_for(lambda: lost)
+
+        wait_for(lambda: won["id"].encode() in there.lines().get(here.writer, b""))
 
 
 def test_a_clone_that_only_fetches_does_not_keep_the_places_of_all_reservations(tmp_path: Path):
