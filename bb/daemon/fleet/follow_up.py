@@ -20,13 +20,14 @@ from bb.ops.ledger import applying
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
 SHARE = 1000  # applying may take a thousandth of a processor: where lines come all the time, it is done less often
 LONGEST = 600.0  # seconds until it is done at the latest
-QUIET = 2.0  # seconds in which nothing comes and nobody waits: then it is done
+QUIET = 5.0  # seconds in which nothing comes and nobody asks: then it is done. A busy relay imports every two seconds
 LONGEST_WAIT = 60.0  # seconds that it waits for such a moment
 
 
 class FollowUp:
-    """Applies what comes to the clone at PLACE, until it is closed. HAS_WORK tells whether commands wait, or lines are
-    not sent: then nothing comes because the engine is away, and the processor is needed when it is back."""
+    """Applies what comes to the clone at PLACE, until it is closed. HAS_WORK tells whether commands have asked since it
+    was called last or wait for an answer, or lines are not sent: then the processor is needed for them, at once or when
+    the engine is back."""
 
     def __init__(
         self, place: Place, loop: Loop, env: Mapping[str, str], log: Log, has_work: Callable[[], bool]
@@ -36,7 +37,7 @@ class FollowUp:
         self._is_working = False
         self._not_before = 0.0
         self._seen: object = None  # the state at the last look
-        self._changed_at = 0.0
+        self._busy_at = 0.0  # when something came, or somebody asked
         self._waits_since: float | None = None  # for a quiet moment
         self._timer = loop.later(0, self._look)
 
@@ -46,13 +47,12 @@ class FollowUp:
     def _look(self) -> None:
         self._timer = self._loop.later(GLANCE, self._look)
         now, state = time.monotonic(), self._state()
-        if state != self._seen:
-            self._seen, self._changed_at = state, now
+        if self._has_work() or state != self._seen:
+            self._seen, self._busy_at = state, now
         if self._is_working or now < self._not_before or state == self._applied:
             return
         self._waits_since = self._waits_since or now
-        is_quiet = now - self._changed_at >= QUIET and not self._has_work()
-        if is_quiet or now - self._waits_since >= LONGEST_WAIT:
+        if now - self._busy_at >= QUIET or now - self._waits_since >= LONGEST_WAIT:
             self._is_working, self._applied, self._waits_since = True, state, None
             threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
 

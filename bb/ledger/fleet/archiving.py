@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from bb.ledger.fleet.outbox import Outbox
     from bb.ledger.git.place import Place
 
-EVERY = 10.0  # seconds
+EVERY, AT_LEAST_EVERY = 10.0, 60.0  # seconds: the longer, the more it costs
+SHARE = 20  # archiving may take a twentieth of a processor. A part of its cost is for all open reservations
 SOON = 0.5  # seconds between two attempts while somebody waits
 MOST_ROWS, MOST_BYTES = 4000, 16 << 20  # in one commit
 LOOK = 2.0  # seconds between two looks at the branch while somebody waits for the relay that leads
@@ -46,6 +47,7 @@ class Archiving:
         self._not_before = float("-inf")
         self._pause = FAILED_PAUSE
         self._seen = -1  # jobs of git that had ended
+        self._every = EVERY
         self.failure: str | None = None  # of the last job, in words
         self._must_yield = False
         self._failed_at = 0  # the place that was archived at the last failure
@@ -72,7 +74,7 @@ class Archiving:
             self._must_yield = False
             call(carrier.yield_lead)
         waits = outbox.waits_for_archive
-        if now - self._tried_at < (SOON if waits else EVERY) or now < self._not_before or self._git.is_busy:
+        if now - self._tried_at < (SOON if waits else self._every) or now < self._not_before or self._git.is_busy:
             return
         self._tried_at = now
         if self._state.imported <= self.archived():
@@ -92,7 +94,8 @@ class Archiving:
             self._looked_at = now
 
     def _has_ended(self, now: float) -> None:
-        """A job has ended, so it is known how far the archive is."""
+        """A job has ended, so it is known how far the archive is, and what it cost."""
+        self._every = min(max(EVERY, SHARE * self._git.cost), AT_LEAST_EVERY)
         if self.archived() >= self._waiting:
             self._waiting, self._waiting_since, self._is_abandoned = self._state.imported, now, False
         else:

@@ -108,10 +108,19 @@ class Connected:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
+    def fileno(self) -> int:
+        """Becomes readable when the relay answers, or has closed the connection."""
+        return self._connection.fileno()
+
     def ask(self, question: Mapping[str, Any], patience: float) -> dict[str, Any]:
         """The answer to QUESTION, which names its PATIENCE too."""
-        deadline = time.monotonic() + patience + SLACK
         self.send({**question, "patience": patience})
+        return self.answer(patience)
+
+    def answer(self, patience: float) -> dict[str, Any]:
+        """The answer to the question that was sent. Its refusals are raised here. RELAY_SILENT if it does not come
+        within PATIENCE."""
+        deadline = time.monotonic() + patience + SLACK
         gathered, looked_at = bytearray(), 0
         try:
             while (end := gathered.find(b"\n", looked_at)) < 0:

@@ -7,6 +7,7 @@ Each job opens the store by itself. The relay looks at the outcome when it is wo
 from __future__ import annotations
 
 import threading
+from time import thread_time
 
 from bb.coordination.records import signers
 from bb.kernel.errors import BbError
@@ -36,6 +37,7 @@ class BackgroundThread:
         self._thread: threading.Thread | None = None
         self.failure: Exception | None = None  # of the last job
         self.ended = 0  # jobs
+        self.cost = 0.0  # seconds of a processor that the last job took, without the processes that it started
 
     @property
     def is_busy(self) -> bool:
@@ -47,11 +49,13 @@ class BackgroundThread:
             return False
 
         def run() -> None:
+            began = thread_time()
             try:
                 job()
                 self.failure = None
             except Exception as error:
                 self.failure = error
+            self.cost = thread_time() - began
             self.ended += 1
             self._thread = None
             self._wake()
