@@ -94,3 +94,19 @@ class Record:
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__, **changes)
         return copy
+
+
+def quicken(*kinds: type[Record]) -> None:
+    """Give each of KINDS an `__init__` of its own, as `dataclasses` would. It takes a third of the time of the common
+    one, but as long to make as a hundred values. So this is for processes that make thousands of them. A kind with
+    subclasses cannot have one: they would inherit it."""
+    for kind in kinds:
+        if kind.__subclasses__():
+            raise ValueError(f"{kind.__name__} has subclasses")
+        names = kind.__match_args__
+        optional = {name: getattr(kind, name) for name in names if name not in kind._needed}
+        parameters = ", ".join(f"{name}=optional[{name!r}]" if name in optional else name for name in names)
+        steps = "; ".join(f"values[{name!r}] = {name}" for name in names)
+        made: dict[str, Any] = {}
+        exec(f"def __init__(self, {parameters}): values = self.__dict__; {steps}", {"optional": optional}, made)  # noqa: S102  (the names are ours)
+        type.__setattr__(kind, "__init__", made["__init__"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bb.kernel.record import Record
+from bb.kernel.record import Record, quicken
 
 
 class Point(Record):
@@ -160,3 +160,40 @@ def test_a_record_without_fields_takes_nothing():
 def test_a_record_survives_copying_and_pickling():
     point = Point(1, 2, "there")
     assert copy.copy(point) == copy.deepcopy(point) == pickle.loads(pickle.dumps(point)) == point
+
+
+# -- an `__init__` of its own
+
+
+class Quick(Record):
+    x: int
+    y: int
+    label: str = "here"
+    depth: int | None = None
+
+
+def test_a_kind_that_was_quickened_makes_the_same_values():
+    before = [Quick(1, 2), Quick(1, 2, "there"), Quick(y=2, x=1, depth=3), Quick(1, y=2).replace(label="then")]
+
+    quicken(Quick)
+
+    assert Quick.__init__ is not Record.__init__
+    after = [Quick(1, 2), Quick(1, 2, "there"), Quick(y=2, x=1, depth=3), Quick(1, y=2).replace(label="then")]
+    assert after == before
+    assert [repr(each) for each in after] == [repr(each) for each in before]
+    assert [pickle.loads(pickle.dumps(each)) for each in after] == before
+    with pytest.raises(AttributeError, match="frozen"):
+        after[0].x = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("given", [((1,), {}), ((1, 2, "a", 3, 4), {}), ((1, 2), {"x": 1}), ((1, 2), {"height": 1})])
+def test_a_kind_that_was_quickened_refuses_the_same(given: tuple[tuple[Any, ...], dict[str, Any]]):
+    quicken(Quick)
+    with pytest.raises(TypeError, match=r"Quick|__init__"):
+        Quick(*given[0], **given[1])
+
+
+def test_a_kind_with_subclasses_is_not_quickened():
+    with pytest.raises(ValueError, match="Point has subclasses"):
+        quicken(Point)
+    assert Spot(1, 2, "there", 3).depth == 3

@@ -38,8 +38,12 @@ from __future__ import annotations
 import threading
 import time
 
+from bb.coordination.facts import Released, Reserved
+from bb.coordination.holdings.admission import Grant
+from bb.coordination.holdings.scopes import Scope
 from bb.kernel import clock
 from bb.kernel.errors import BbError
+from bb.kernel.record import quicken
 from bb.ledger.fleet import status
 from bb.ledger.fleet.engine_loop import EngineLoop
 from bb.ledger.fleet.moments import moment
@@ -98,6 +102,7 @@ class Relay:
 
     def run(self) -> None:
         """Work until `stop` is called. For a thread of its own."""
+        quicken(Reserved, Released, Grant, Scope)  # one or more for each line of each machine
         answering = threading.Thread(target=self._answer, name="bb-relay-answers", daemon=True)
         answering.start()
         try:

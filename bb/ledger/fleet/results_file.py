@@ -89,7 +89,7 @@ class ResultsFile:
                 dict(state.names.items())
             about = found.incarnation, found.place, found.digest, admitted, counted
             return Saved(*about, found.imported, known.get("repo", ""), known.get("law", ""))
-        except (ValueError, TypeError, KeyError, sqlite3.DatabaseError):
+        except (ValueError, TypeError, KeyError, sqlite3.DatabaseError, fleet_results.ResultsDamaged.error):
             return None
         finally:
             reading.close()

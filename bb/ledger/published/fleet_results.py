@@ -16,7 +16,7 @@ from bb.coordination.agents.hearing import Hearing
 from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted
 from bb.kernel import json_text
-from bb.kernel.errors import Busy
+from bb.kernel.errors import Busy, Refused
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
@@ -38,12 +38,19 @@ NAME = "results.sqlite"
 ENGINE = "engine.json"  # exists in a clone that has joined a fleet
 VERSION = 4  # of the tables; the relay makes a file of another version anew
 PATIENCE = 5.0  # seconds to wait for the relay's transaction
+NO_TABLES = "no such table"  # SQLite's words; the relay has just made the file
+LATER = ("locked", "busy", "unable to open")  # and those for what passes: the file is written, or made anew
 ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
 
 ResultsBusy = Busy.declare(
     "FLEET_RESULTS_BUSY",
     "The results of the fleet cannot be read, because another process is writing them",
     hint="try again in a few seconds",
+)
+ResultsDamaged = Refused.declare(
+    "FLEET_RESULTS_DAMAGED",
+    "The results of the fleet cannot be read from this disk",
+    hint="`bb daemon stop`, then `bb daemon start`: the relay computes them again",
 )
 
 
@@ -128,28 +135,28 @@ class Reading:
         self._process = 0
 
     def ask(self, query: str, *values: object) -> list[Any]:
-        """The rows that a QUERY finds; none if the file has no such tables."""
+        """The rows that a QUERY finds; none if the file has no such tables. Several threads may ask."""
         from bb.ledger.files.sqlite import sqlite3  # noqa: PLC0415  (needed only in a fleet)
 
-        if self._process != os.getpid():  # a connection must not be used in a fork
-            self._process = os.getpid()
-            self._connection = sqlite3.connect(
-                f"file:{_quoted(self._path)}?mode=rw",
-                timeout=PATIENCE,
-                isolation_level=None,
-                check_same_thread=False,
-                uri=True,
-            )
-        if self._connection is None:
-            return []
         try:
+            if self._connection is None or self._process != os.getpid():  # a fork must not use its parent's connection
+                connection = sqlite3.connect(
+                    f"file:{_quoted(self._path)}?mode=rw",
+                    timeout=PATIENCE,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    uri=True,
+                )
+                self._connection, self._process = connection, os.getpid()
             return self._connection.execute(query, values).fetchall()
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error) or "busy" in str(error):
+        except sqlite3.DatabaseError as error:
+            why = str(error)
+            if NO_TABLES in why:
+                return []
+            if any(words in why for words in LATER):
                 raise ResultsBusy() from error
-            return []
-        except sqlite3.DatabaseError:
-            return []
+            # No answer must not look like an empty one: then nobody would hold anything.
+            raise ResultsDamaged(f"the results of the fleet cannot be read from this disk: {why}") from error
 
     def close(self) -> None:
         if self._connection is not None:
@@ -158,7 +165,11 @@ class Reading:
 
     def results(self) -> FleetResults | None:
         """The results as of now."""
-        if self.ask("pragma user_version") != [(VERSION,)]:
+        try:
+            version = self.ask("pragma user_version")
+        except ResultsDamaged.error:  # it is no such file at all; the relay makes it anew
+            return None
+        if version != [(VERSION,)]:
             return None
         known = dict(self.ask("select name, value from about"))
         if not known.get("incarnation"):

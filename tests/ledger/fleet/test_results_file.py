@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,7 @@ from bb.coordination.holdings import admission
 from bb.coordination.holdings.admission import Admitted
 from bb.coordination.holdings.ordered_admission import OrderedAdmission
 from bb.coordination.holdings.scopes import Scope
+from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.fleet.results_file import ResultsFile
 from bb.ledger.fleet.row_fold import Base, RowFold
 from bb.ledger.journal.line import START
@@ -126,3 +129,43 @@ def test_the_places_of_old_reservations_go_unless_they_are_live(tmp_path: Path):
 
     assert dict(admitted_in(file, ALL).generations.items()) == {TWO: 6, THREE: 9}
     file.close()
+
+
+def test_a_thread_that_asks_while_another_one_opens_the_file_gets_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made(tmp_path, Admitted(generations={ONE: 2})).close()
+    connect, opens, may_go_on = sqlite3.connect, threading.Event(), threading.Event()
+
+    def slow(*words: Any, **how: Any) -> sqlite3.Connection:
+        if threading.current_thread() is first:
+            opens.set()
+            assert may_go_on.wait(30)
+        return connect(*words, **how)
+
+    found: list[fleet_results.FleetResults | None] = []
+    first = threading.Thread(target=lambda: found.append(fleet_results.read(str(tmp_path))))
+    monkeypatch.setattr(sqlite3, "connect", slow)
+    first.start()
+    assert opens.wait(30)
+    found.append(fleet_results.read(str(tmp_path)))
+    may_go_on.set()
+    first.join()
+
+    assert [dict(each.admitted.generations.items()) for each in found if each] == [{ONE: 2}] * 2
+
+
+def test_results_on_a_damaged_page_are_refused_and_not_taken_for_none(tmp_path: Path):
+    several = {f"{'a' * 12}.{n}": n for n in range(1, 2000)}
+    made(tmp_path, Admitted(generations=several)).close()
+    path = Path(fleet_results.path_of(str(tmp_path)))
+    octets = bytearray(path.read_bytes())
+    page = 4096
+    for start in range(4 * page, len(octets), page):  # the first pages have the names and numbers
+        octets[start : start + page] = b"\xff" * page
+    path.write_bytes(octets)
+
+    results = fleet_results.read(str(tmp_path))
+    assert results
+    with pytest.raises(fleet_results.ResultsDamaged.error):
+        dict(results.admitted.generations.items())
