@@ -7,7 +7,6 @@ outbox is told.
 from __future__ import annotations
 
 from contextlib import suppress
-from time import thread_time
 
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import EngineRewound
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     from bb.ledger.fleet.connection import Connection
     from bb.ledger.fleet.shared import Shared
 
-PACE, SLOWEST = 0.25, 2.0  # seconds between two reads, or imports, if nobody waits: the longer, the more they cost
-SHARE = 100  # what nobody waits for may take a hundredth of a processor; then the rest is for those who wait
+PACE, SLOWEST = 0.25, 2.0  # seconds between two reads, or imports, if nobody waits: the longer, the longer they take
+SHARE = 20  # what nobody waits for may take a twentieth of the time. If the machine or the engine is busy, that is less
 IMPORT_PATIENCE = 0.05  # seconds to wait for a sync that imports lines
 NEVER = float("-inf")
 
@@ -38,7 +37,7 @@ class RowReader:
         self.may_be_rows = True
         self.reads = 0
         self._read_at = self._written_at = NEVER
-        self._reading_cost = self._writing_cost = 0.0  # seconds of a processor, the last time
+        self._reading_took = self._writing_took = 0.0  # seconds, the last time
         self.came_at = NEVER  # when rows came last
 
     def has_connected(self, head: Head) -> None:
@@ -68,11 +67,11 @@ class RowReader:
 
     def next_read(self) -> float:
         """The time from which on rows are read that nobody waits for."""
-        return self._read_at + _pace(self._reading_cost)
+        return self._read_at + _pace(self._reading_took)
 
     def next_write(self) -> float:
         """The time from which on lines are written that nobody waits for."""
-        return self._written_at + _pace(self._writing_cost)
+        return self._written_at + _pace(self._writing_took)
 
     def read(self) -> None:
         """Read and fold some rows, if there may be any."""
@@ -80,9 +79,8 @@ class RowReader:
         must_read = self.must_read
         if not must_read and not (self.may_be_rows and now >= self.next_read()):
             return
-        began = thread_time()
         is_behind = self._read_rows(now, must_read)
-        self._reading_cost = 0.0 if is_behind else thread_time() - began
+        self._reading_took = 0.0 if is_behind else moment() - now
 
     def _read_rows(self, now: float, must_read: bool) -> bool:
         """Returns whether there are probably many more rows."""
@@ -127,10 +125,9 @@ class RowReader:
         now = moment()
         must_write = is_last or self._outbox.waits_for_import or now >= self.next_write()
         if must_write:
-            began = thread_time()
             with suppress(LedgerBusy.error):  # a sync writes the same journals
                 self._state.write_lines(IMPORT_PATIENCE)
-            self._written_at, self._writing_cost = now, thread_time() - began
+            self._written_at, self._writing_took = now, moment() - now
         if must_write or self._is_awaited():
             self._tell()
 
@@ -164,6 +161,6 @@ class RowReader:
             self._outbox.has_imported(state.imported)
 
 
-def _pace(cost: float) -> float:
-    """The seconds between two steps that take COST seconds of a processor each, if nobody waits for them."""
-    return min(max(PACE, SHARE * cost), SLOWEST)
+def _pace(took: float) -> float:
+    """The seconds between two steps, if nobody waits for them and the last one TOOK so long."""
+    return min(max(PACE, SHARE * took), SLOWEST)
