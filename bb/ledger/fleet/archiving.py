@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bb.ledger.fleet.outbox import Outbox
     from bb.ledger.git.place import Place
 
-EVERY, AT_LEAST_EVERY = 10.0, 60.0  # seconds: the longer, the more it costs
+EVERY, AT_LEAST_EVERY = 10.0, 60.0  # seconds between two commits; more if they cost much
 SHARE = 20  # archiving may take a twentieth of a processor. A part of its cost is for all open reservations
 SOON = 0.5  # seconds between two attempts while somebody waits
 MOST_ROWS, MOST_BYTES = 4000, 16 << 20  # in one commit

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bb.ledger.fleet.connection import Connection
     from bb.ledger.fleet.shared import Shared
 
-PACE, SLOWEST = 0.25, 2.0  # seconds between two reads, or imports, if nobody waits: the longer, the longer they take
+PACE, SLOWEST = 0.25, 2.0  # seconds between two reads, or imports, if nobody waits; more if they take long
 SHARE = 20  # what nobody waits for may take a twentieth of the time. If the machine or the engine is busy, that is less
 IMPORT_PATIENCE = 0.05  # seconds to wait for a sync that imports lines
 NEVER = float("-inf")
