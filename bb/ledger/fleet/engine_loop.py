@@ -143,7 +143,7 @@ class EngineLoop:
         self.sender.sign_if_quiet()
         self.housekeeping.hear_if_due()
         self._shared.answer_due()
-        self.housekeeping.tend()
+        self.housekeeping.tend(may_archive=self.reader.has_caught_up)
         self._wait()
 
     def _wait(self) -> None:

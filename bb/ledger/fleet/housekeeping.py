@@ -69,8 +69,9 @@ class Housekeeping:
         """Since when the signs of life of other machines are heard, in milliseconds."""
         return self._hearing.since
 
-    def tend(self) -> None:
-        """Do what is due."""
+    def tend(self, *, may_archive: bool) -> None:
+        """Do what is due. Archiving waits until it MAY: a newcomer that has a long log to read would read it at half
+        the speed."""
         now = moment()
         if now - self._connection.asked_health_at >= HEALTH:
             self._connection.ask_health()
@@ -78,7 +79,8 @@ class Housekeeping:
             self._compared_charter_at = now
             if not self._state.is_current():
                 raise Anew
-        self._archive(now)
+        if may_archive:
+            self._archive(now)
 
     # -- signs of life
 

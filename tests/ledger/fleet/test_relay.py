@@ -16,7 +16,7 @@ from bb.coordination.facts import Registered, Reserved
 from bb.kernel.errors import Busy, Refusal
 from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
-from bb.ledger.fleet import connection, receiving, row_reader
+from bb.ledger.fleet import archiving, connection, receiving, row_reader
 from bb.ledger.fleet.outbox import SOON
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.git import place
@@ -41,7 +41,7 @@ from tests.ledger.fleet.fleet_support import (
     switch,
     wait_for,
 )
-from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
+from tests.ledger.fleet.memory_carrier import MemoryEngine, MemoryLog, nothing
 from tests.stories.travel.test_signed import listed, review
 from tests.stories.travel.travel_support import Clone, clone
 
@@ -585,6 +585,25 @@ def test_the_relay_that_leads_archives_and_a_newcomer_computes_the_same_from_git
         assert known.admitted.as_json()["grants"] == here.grants()["grants"]
         assert won["id"] in known.admitted.grants
         assert lost["id"] not in known.admitted.grants
+
+
+def test_a_newcomer_reads_all_that_the_engine_has_before_it_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Archiving takes as long as reading, and others may lead meanwhile."""
+    monkeypatch.setattr(row_reader, "PACE", 0.0)
+    monkeypatch.setattr(archiving, "EVERY", 0.0)
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine, starts=False) as (here, there):
+        here.start()
+        places = {here.reserve(f"src/{n}")["token"] for n in range(8)}
+        here.stop()
+        before = len(engine.calls)
+        read = MemoryLog.read
+        monkeypatch.setattr(MemoryLog, "read", lambda log, since, _: read(log, since, 1))
+        there.start()
+
+        assert there.result("archive")["archived"] >= max(places)
+        until_it_leads = engine.calls[before : engine.calls.index("lead", before)]
+        assert until_it_leads.count("read") >= len(places)
 
 
 def test_a_row_that_does_not_count_is_archived_without_lines(tmp_path: Path):
