@@ -53,8 +53,7 @@ class CloneRelay:
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
         self.waiting = 0  # questions without an answer yet
-        self._seen_asked = 0  # when it was last looked whether somebody asks
-        self._follow_up = FollowUp(place, loop, env, log, self._is_needed)
+        self._follow_up = FollowUp(place, loop, env, log, lambda: (self.asked, self.has_work))
         self._closing_logs = ClosingLogs(place, loop, log)
         try:
             self._begin()
@@ -99,11 +98,6 @@ class CloneRelay:
     def has_work(self) -> bool:
         """Whether a command waits for an answer, or lines of this clone have no place yet."""
         return self.waiting > 0 or bool(getattr(self._relay, "has_work", False))
-
-    def _is_needed(self) -> bool:
-        """Whether a command has asked since the last call, or there is work."""
-        before, self._seen_asked = self._seen_asked, self.asked
-        return self.asked > before or self.has_work
 
     @property
     def is_in_place(self) -> bool:

@@ -25,18 +25,17 @@ LONGEST_WAIT = 60.0  # seconds that it waits for such a moment
 
 
 class FollowUp:
-    """Applies what comes to the clone at PLACE, until it is closed. HAS_WORK tells whether commands have asked since it
-    was called last or wait for an answer, or lines are not sent: then the processor is needed for them, at once or when
-    the engine is back."""
+    """Applies what comes to the clone at PLACE, until it is closed. USE tells how many questions commands have asked,
+    and whether any waits for an answer, or lines are not sent. Meanwhile the processor is needed for them."""
 
     def __init__(
-        self, place: Place, loop: Loop, env: Mapping[str, str], log: Log, has_work: Callable[[], bool]
+        self, place: Place, loop: Loop, env: Mapping[str, str], log: Log, use: Callable[[], tuple[int, bool]]
     ) -> None:
-        self._place, self._loop, self._env, self._log, self._has_work = place, loop, env, log, has_work
+        self._place, self._loop, self._env, self._log, self._use = place, loop, env, log, use
         self._applied: object = None  # the state of the files when everything was last applied
         self._is_working = False
         self._not_before = 0.0
-        self._seen: object = None  # the state at the last look
+        self._seen: object = None  # the questions and the state at the last look
         self._busy_at = 0.0  # when something came, or somebody asked
         self._waits_since: float | None = None  # for a quiet moment
         self._timer = loop.later(0, self._look)
@@ -47,8 +46,10 @@ class FollowUp:
     def _look(self) -> None:
         self._timer = self._loop.later(GLANCE, self._look)
         now, state = time.monotonic(), self._state()
-        if self._has_work() or state != self._seen:
-            self._seen, self._busy_at = state, now
+        asked, is_busy = self._use()
+        seen = asked, state
+        if is_busy or seen != self._seen:
+            self._seen, self._busy_at = seen, now
         if self._is_working or now < self._not_before or state == self._applied:
             return
         self._waits_since = self._waits_since or now
