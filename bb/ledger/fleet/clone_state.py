@@ -56,7 +56,7 @@ FORKED = "other lines have the numbers of these on the engine, so they were reco
 
 ResultsNotSaved = Busy.declare(
     "FLEET_RESULTS_NOT_SAVED",
-    "The results of the fleet cannot be saved on this disk",
+    "The results of the fleet cannot be saved or read on this disk",
     hint="make room on the disk; it goes on by itself",
 )
 
@@ -68,7 +68,7 @@ LawBehind = Busy.declare(
 
 
 class ResultsLost(Exception):
-    """The file of results was removed or damaged. The relay begins again from the archive."""
+    """The file of results was removed or is damaged. The relay begins again from the archive."""
 
 
 class CloneState:
@@ -210,7 +210,7 @@ class CloneState:
         try:
             self._take(rows)
         except sqlite3.DatabaseError as error:  # the fold looks up what is older than its memory
-            raise ResultsLost from error
+            raise _results_failed(error) from error
 
     def _take(self, rows: Sequence[Row]) -> None:
         fold, own = self.must_fold(), set(self.own_writers())
@@ -309,9 +309,13 @@ class CloneState:
                     self._forget_places(self._floor)
                 return
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "no such table" not in str(error):
-                raise ResultsNotSaved(f"the results of the fleet cannot be saved: {error}") from error
+            raise _results_failed(error) from error
         raise ResultsLost
+
+    def remove_results(self) -> None:
+        """Remove the file of results, which is lost or damaged. Otherwise a relay that begins again would take what can
+        be read of it, and fail at the same place."""
+        self._file.remove()
 
     def _forget_places(self, floor: int) -> None:
         """Forget the places before FLOOR of reservations that were ended by a word. They decide nothing any more."""
@@ -367,6 +371,13 @@ class CloneState:
     def close(self) -> None:
         self._file.close()
         self.store.close()
+
+
+def _results_failed(error: sqlite3.DatabaseError) -> Exception:
+    """What the relay does if the file of results fails with ERROR: try again later, or make it anew."""
+    if isinstance(error, sqlite3.OperationalError) and fleet_results.NO_TABLES not in str(error):
+        return ResultsNotSaved(f"the results of the fleet cannot be saved or read: {error}")
+    return ResultsLost()
 
 
 def _tip(known: Pins) -> Tip | None:

@@ -92,6 +92,7 @@ class EngineLoop:
                 self._turn()
         except ResultsLost:
             self._log("the saved results are lost; they are computed again from the archive")
+            self.state.remove_results()
             self._is_begun = False
         except Anew:
             self._is_begun = False

@@ -137,10 +137,7 @@ class ResultsFile:
         links: Mapping[str, Link],
     ) -> None:
         """Make the file anew, with the whole state BASE, where each writer had so many PUBLISHED lines."""
-        self.close()
-        disk.make_folder(fleet_results.folder_of(self._store))
-        for rest in REST:
-            disk.remove_if_there(self._path + rest)
+        self.remove()
         connection = self._open()
         with _Changes(connection):
             self._fill(connection, ALL, base.admitted)
@@ -179,6 +176,12 @@ class ResultsFile:
         with _Changes(connection):
             self._note(connection, **about)
 
+    def remove(self) -> None:
+        """Remove the file: what is in it cannot be used."""
+        self.close()
+        for rest in REST:
+            disk.remove_if_there(self._path + rest)
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
@@ -190,8 +193,7 @@ class ResultsFile:
             try:
                 self._connection = self._opened()
             except sqlite3.DatabaseError:
-                for rest in REST:
-                    disk.remove_if_there(self._path + rest)
+                self.remove()
                 self._connection = self._opened()
             self._inode = os.stat(self._path).st_ino
         return self._connection

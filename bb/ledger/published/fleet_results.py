@@ -49,8 +49,8 @@ ResultsBusy = Busy.declare(
 )
 ResultsDamaged = Refused.declare(
     "FLEET_RESULTS_DAMAGED",
-    "The results of the fleet cannot be read from this disk",
-    hint="`bb daemon stop`, then `bb daemon start`: the relay computes them again",
+    "The file with the results of the fleet is damaged",
+    hint="remove this file: the relay computes the results again, from the published ledger and the engine",
 )
 
 
@@ -156,7 +156,7 @@ class Reading:
             if any(words in why for words in LATER):
                 raise ResultsBusy() from error
             # No answer must not look like an empty one: then nobody would hold anything.
-            raise ResultsDamaged(f"the results of the fleet cannot be read from this disk: {why}") from error
+            raise ResultsDamaged(f"the file with the results of the fleet, {self._path}, is damaged: {why}") from error
 
     def close(self) -> None:
         if self._connection is not None:

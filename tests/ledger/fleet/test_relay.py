@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,10 @@ from bb.coordination.facts import Registered, Reserved
 from bb.kernel.errors import Busy, Refusal
 from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
+from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.fleet import archiving, connection, receiving, row_reader
 from bb.ledger.fleet.outbox import SOON
+from bb.ledger.fleet.results_file import ResultsFile
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.git import place
 from bb.ledger.journal import journal as journals
@@ -549,6 +552,27 @@ def test_damaged_results_are_made_again(tmp_path: Path):
         there.result("fresh")
 
         assert won["id"] in there.grants()["grants"]
+        become_equal(here, there)
+
+
+def test_results_whose_damage_is_found_late_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """On a page that is not read when the relay begins: what can be read of the file must not be taken again."""
+    with fleet(tmp_path) as (here, there):
+        there.result("fresh")
+        file = Path(there.path) / "fleet" / "results.sqlite"
+        damaged = file.stat().st_ino
+        (file.parent / "keeps-its-number").hardlink_to(file)
+        put = ResultsFile._put
+
+        def put_on_a_damaged_page(results: ResultsFile, *about: Any) -> None:
+            if results._path == str(file) and file.stat().st_ino == damaged:
+                raise sqlite3.DatabaseError("database disk image is malformed")
+            put(results, *about)
+
+        monkeypatch.setattr(ResultsFile, "_put", put_on_a_damaged_page)
+        won = here.reserve("src")
+        wait_for(lambda: there.ask("fresh")["ok"] and won["id"] in there.grants()["grants"], there)
+
         become_equal(here, there)
 
 
