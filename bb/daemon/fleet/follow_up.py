@@ -22,7 +22,7 @@ GLANCE = 1.0  # seconds between two looks, which cost two `stat`
 SHARE = 1000  # applying may take a thousandth of a processor: where lines come all the time, it is done less often
 LONGEST = 600.0  # seconds until it is done at the latest
 QUIET = 5.0  # seconds in which nothing comes and nobody asks: then it is done. A busy relay imports every two seconds
-LONGEST_WAIT = 60.0  # seconds that it waits for such a moment; up to twice as long: not all clones at the same time
+LONGEST_WAIT = 60.0  # seconds that it waits for such a moment
 
 
 class FollowUp:
@@ -39,7 +39,7 @@ class FollowUp:
         self._seen: object = None  # the questions and the state at the last look
         self._busy_at = 0.0  # when something came, or somebody asked
         self._waits_since: float | None = None  # for a quiet moment
-        self._longest_wait = LONGEST_WAIT * (1 + random.random())  # noqa: S311  (no secret)
+        self._spread = 1 + random.random()  # noqa: S311  (so that not all clones of a machine do it at once)
         self._timer = loop.later(0, self._look)
 
     def close(self) -> None:
@@ -55,7 +55,7 @@ class FollowUp:
         if self._is_working or now < self._not_before or state == self._applied:
             return
         self._waits_since = self._waits_since or now
-        if now - self._busy_at >= QUIET or now - self._waits_since >= self._longest_wait:
+        if now - self._busy_at >= QUIET or now - self._waits_since >= self._spread * LONGEST_WAIT:
             self._is_working, self._applied, self._waits_since = True, state, None
             threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
 
@@ -80,5 +80,6 @@ class FollowUp:
             self._log.bug(f"applying lines of the fleet in {self._place.title}", error)
         finally:
             desk.close()
-            self._not_before = time.monotonic() + min(SHARE * (time.thread_time() - began), LONGEST)
+            pause = min(SHARE * (time.thread_time() - began), LONGEST)
+            self._not_before = time.monotonic() + self._spread * pause
             self._is_working = False
