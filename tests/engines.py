@@ -41,7 +41,9 @@ HBA = "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/
 
 @functools.cache
 def programs() -> Path | None:
-    """The folder of the newest PostgreSQL on this machine."""
+    """The folder of the PostgreSQL that BB_TESTS_POSTGRES names, or of the newest one on this machine."""
+    if wanted := os.environ.get("BB_TESTS_POSTGRES"):
+        return Path(wanted)
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda each: float(each.parts[-3]))
     named = shutil.which("initdb")
     return found[-1].parent if found else Path(named).parent if named else None

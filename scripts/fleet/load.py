@@ -96,7 +96,7 @@ class Machine:
                 for n, draft in enumerate((draft_of(fact, fact.agent) for fact in facts), 1)
             ]
 
-        with SingleRecord(self._journal) as journal:
+        with SingleRecord(self._journal, lambda: True) as journal:
             return [event.id for event in journal.append(events, lambda: lines.salt(os.urandom(5)), is_synced=False)]
 
 

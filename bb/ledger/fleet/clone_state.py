@@ -349,10 +349,12 @@ class CloneState:
         reason, for those who ask."""
         placed = self.must_fold().link(writer).n
         journal, journals = Journal(self.path, writer), os.path.join(self.path, writers.JOURNALS)
-        if journal.tail().n > placed:
+        with journal.lock_to_change():  # a process that waits for the lock sees then that the writer is retired
+            has_more = journal.tail().n > placed
+            if not has_more and not writers.is_retired(journals, writer):
+                writers.retire(journals, writer, "the engine has other lines of it", None)
+        if has_more:
             set_aside.set_lines_aside(self.path, journal, placed + 1, is_fork=True, upto=placed)
-        elif not writers.is_retired(journals, writer):
-            writers.retire(journals, writer, "the engine has other lines of it", None)
         self.broken.pop(writer, None)
         self.store.reopen()
         return FORKED

@@ -112,9 +112,10 @@ class EngineLoop:
             return
         self._disconnect()
         fold = self.state.begin()
-        placed, recorded = self.state.placed(), self._shared.lines.recorded()
+        placed = self.state.placed()
         with self._shared.lock:
-            self._outbox.begin(placed, recorded, fold.place)
+            # Not read before the lock is held: an ask may come about a line that is recorded in between.
+            self._outbox.begin(placed, self._shared.lines.recorded(), fold.place)
             self._outbox.has_imported(self.state.imported)
             self._outbox.has_archived(self.housekeeping.archiving.archived())
             if self.housekeeping.begin():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol, Self
 
     from bb.ledger.files.lock import Lock
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
         def index(self) -> Index: ...
         def end_batch(self) -> None: ...
         def has_read(self, journal: Journal) -> bool: ...
+        def may_still_write(self) -> bool: ...
+
+
+class WriterRetired(Exception):
+    """Our writer was retired before its lock was taken. Nothing must be added to its journal any more: its lines were
+    moved, or nobody would send a new one."""
 
 
 class Batch:
@@ -38,7 +45,8 @@ class Batch:
     def hold(self, journal: Journal) -> Journal:
         """Lock the journal at the first call; return the journal to record in."""
         if self.journal is None:
-            self._lock, self.journal = _held(journal, journal.standing_lock()), journal
+            self._lock = _held(journal, journal.standing_lock(), self._store.may_still_write)
+            self.journal = journal
             # Another process may have recorded something before the lock was taken.
             self.is_current = self.is_current and self._store.has_read(journal)
         return self.journal
@@ -70,26 +78,31 @@ class SingleRecord:
     At the end, the lock is released, and then what was written is synced, together with the lines of other processes.
     """
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, journal: Journal, may_still_write: Callable[[], bool]) -> None:
+        self._journal, self._may_still_write = journal, may_still_write
 
     def __enter__(self) -> Journal:
         self._journal.open_ahead()
-        self._lock = _held(self._journal, self._journal.lock())
+        self._lock = _held(self._journal, self._journal.lock(), self._may_still_write)
         return self._journal
 
     def __exit__(self, *_: object) -> None:
         self._journal.sync(self._lock)
 
 
-def _held(journal: Journal, lock: Lock) -> Lock:
+def _held(journal: Journal, lock: Lock, may_still_write: Callable[[], bool]) -> Lock:
     """Take the LOCK of JOURNAL, and prepare the journal for writing."""
     lock.__enter__()
     try:
-        journal.keep_segments()
+        is_ours = may_still_write()
+        if is_ours:
+            journal.keep_segments()
     except BaseException:
         lock.__exit__()
         raise
+    if not is_ours:
+        lock.__exit__()
+        raise WriterRetired
     return lock
 
 

@@ -54,12 +54,16 @@ class Journals:
             self._own.close()
             self._own = None
 
+    def is_unchanged(self) -> bool:
+        """Whether our writer is as it was when it was last checked."""
+        return self.writer is not None and self._is_sure == writers.owner_fingerprint(self.folder, self.writer)
+
     def ensure_writer(self, hint: str) -> bool:
         """Give a copied store, or a store shared with another kernel, a writer of its own before it is written to.
         Returns whether our writer is another one now."""
         before = self.writer
-        if before is not None and self._is_sure == writers.owner_fingerprint(self.folder, before):
-            return False  # nothing has changed since the last check
+        if self.is_unchanged():
+            return False
         self.find_writer(before or hint)
         if self.writer is None:
             with writers.store_lock(self._path):  # two processes in the same copy must not both make a writer

@@ -269,17 +269,33 @@ class Store:
     ) -> list[Event]:
         """Record the drafts that DRAFTS returns for the current state, as the next lines of our journal. A marker for
         new lines of other writers goes before them; with IS_ACCOUNT, such a marker may be recorded by itself."""
-        from bb.ledger.records.batch import RecordInBatch, SingleRecord  # noqa: PLC0415
-        from bb.ledger.records.drafts import marker_drafts  # noqa: PLC0415
+        from bb.ledger.records.batch import WriterRetired  # noqa: PLC0415
 
         self.clone.may_write()
         self._refuse_foreign()
-        self.ensure_writer()
+        while True:
+            self.ensure_writer()
+            try:
+                return self._append(drafts, now, call, is_account=is_account)
+            except WriterRetired:
+                continue  # under another writer
+
+    def _append(
+        self,
+        drafts: Callable[[Index], Sequence[Draft]],
+        now: int,
+        call: KeyedCall | None,
+        *,
+        is_account: bool,
+    ) -> list[Event]:
+        from bb.ledger.records.batch import RecordInBatch, SingleRecord  # noqa: PLC0415
+        from bb.ledger.records.drafts import marker_drafts  # noqa: PLC0415
+
         # New lines are folded under the lock, one process at a time. Many new lines are folded before taking it.
         if (self._batch is None or not self._batch.is_current) and self.index.behind(self.sources()) > FAR_BEHIND:
             self.caught_up()
         own = self._own()
-        with RecordInBatch(self._batch, own) if self._batch else SingleRecord(own) as journal:
+        with RecordInBatch(self._batch, own) if self._batch else SingleRecord(own, self.may_still_write) as journal:
             index = self.caught_up()
             self.refuse_damage()
             if call and (earlier := self._earlier(index, call, now)):
@@ -333,16 +349,18 @@ class Store:
         No lock is held while the signature is made, because a key agent may be slow. If another line was recorded
         meanwhile, the signature is made again.
         """
-        from bb.ledger.records.batch import SingleRecord  # noqa: PLC0415
+        from contextlib import suppress  # noqa: PLC0415
+
+        from bb.ledger.records.batch import SingleRecord, WriterRetired  # noqa: PLC0415
         from bb.ledger.records.drafts import SYSTEM, Draft  # noqa: PLC0415
         from bb.ledger.signing import verdicts  # noqa: PLC0415  (lines are signed when they are published)
 
         self.clone.may_write()
-        self.ensure_writer()
         for _ in range(MOST_SIGNED):
+            self.ensure_writer()
             own, before = self._own(), self.caught_up().position(self.writer or "").link
             signature = verdicts.signature(key, self.clone.repo, own.writer, before)
-            with SingleRecord(own) as journal:
+            with suppress(WriterRetired), SingleRecord(own, self.may_still_write) as journal:
                 index = self.caught_up()
                 self.refuse_damage()
                 if index.position(journal.writer).link == before:
@@ -407,6 +425,11 @@ class Store:
         """Make sure that we have a writer before anything is written. A copied store gets a new one."""
         if self._journals.ensure_writer(self.clone.writer):
             self.close()
+
+    def may_still_write(self) -> bool:
+        """Whether our writer was not retired since `ensure_writer`. The lock of its journal is held: who retires a
+        writer moves its last lines under that lock."""
+        return self._journals.is_unchanged()
 
     def _refuse_foreign(self) -> None:
         """Refuse to write into the ledger of another user. This is checked once."""
