@@ -68,8 +68,10 @@ def synced(found: Foreign) -> list[str]:
 
 def _with_engine(found: Foreign) -> list[str]:
     """A sync with the engine of a fleet."""
-    sent = f", {_count(found['sent'])} of it just now" if found["sent"] else ""
-    lines = [f"Everything that was recorded here is on the engine{sent}"] if "sent" in found else []
+    lines = []
+    if "sent" in found:
+        sent = f", {_count(found['sent'])} of it just now" if found["sent"] else ""
+        lines.append(f"Everything that was recorded here is on the engine{sent}")
     if "came" in found:
         lines.append(f"This clone has read the engine's log up to its last place, {found['imported']}")
     if found.get("archived"):

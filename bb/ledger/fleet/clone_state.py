@@ -156,8 +156,15 @@ class CloneState:
         last = self._file.published(writer)
         return Journal(self.path, writer).link_before(last + 1) if last else START
 
+    def _saved(self) -> fleet_results.FleetResults | None:
+        """What is saved; nothing if the file is damaged, which is found at the next save or note."""
+        try:
+            return fleet_results.read(self.path)
+        except fleet_results.ResultsDamaged.error:
+            return None
+
     def _results(self) -> Admitted | None:
-        found = fleet_results.read(self.path)
+        found = self._saved()
         return found.in_force if found else None
 
     def _fact_on(self, event: str) -> object:
@@ -327,12 +334,16 @@ class CloneState:
 
     def note(self, **about: int) -> None:
         """Save only these numbers."""
-        if self._file.is_in_place():
+        if not self._file.is_in_place():
+            raise ResultsLost
+        try:
             self._file.note(**about)
+        except sqlite3.DatabaseError as error:
+            raise _results_failed(error) from error
 
     def noted(self) -> tuple[Hearing, int]:
         """When an earlier process heard the machines that use this log, and when its results were last current."""
-        found = fleet_results.read(self.path)
+        found = self._saved()
         if found is None or self.terms is None or found.incarnation != self.terms.incarnation:
             return Hearing(), 0
         return found.hearing, found.current_at

@@ -25,6 +25,7 @@ from bb.ledger.fleet.housekeeping import RECORD_AGAIN, Anew, Housekeeping
 from bb.ledger.fleet.line_sender import LineSender
 from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.row_reader import RowReader
+from bb.ledger.published.fleet_results import ResultsDamaged
 from bb.ledger.published.fleet_terms import NoFleet
 
 TYPE_CHECKING = False
@@ -90,7 +91,7 @@ class EngineLoop:
             self._connect()
             while not self._shared.is_stopping:
                 self._turn()
-        except ResultsLost:
+        except (ResultsLost, ResultsDamaged.error):
             self._log("the saved results are lost; they are computed again from the archive")
             self.state.remove_results()
             self._is_begun = False

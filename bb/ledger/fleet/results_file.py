@@ -52,6 +52,7 @@ FORGOTTEN = (
     ended = null where ended < ?""",
 )
 NO_GRANT = (None,) * 7
+MAGIC = b"SQLite format 3\0"
 REST = ("", "-wal", "-shm", "-journal")
 
 
@@ -123,9 +124,13 @@ class ResultsFile:
         return self._open().execute(query, (most,)).fetchall()
 
     def is_in_place(self) -> bool:
-        """Whether the file that was opened is still there under its name."""
+        """Whether the file that was opened is still there under its name, and was not overwritten. An open connection
+        would not notice that while it has the pages in memory."""
         try:
-            return self._connection is not None and os.stat(self._path).st_ino == self._inode
+            if self._connection is None or os.stat(self._path).st_ino != self._inode:
+                return False
+            with disk.reader(self._path) as file:
+                return file.read(len(MAGIC)) == MAGIC
         except OSError:
             return False
 

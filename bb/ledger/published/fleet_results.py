@@ -165,11 +165,7 @@ class Reading:
 
     def results(self) -> FleetResults | None:
         """The results as of now."""
-        try:
-            version = self.ask("pragma user_version")
-        except ResultsDamaged.error:  # it is no such file at all; the relay makes it anew
-            return None
-        if version != [(VERSION,)]:
+        if self.ask("pragma user_version") != [(VERSION,)]:
             return None
         known = dict(self.ask("select name, value from about"))
         if not known.get("incarnation"):

@@ -8,14 +8,14 @@ from bb.kernel.errors import BbError
 from bb.kernel.plurals import counted
 from bb.ledger.fleet import engines, incarnations, same_log, settings
 from bb.ledger.published import pins
+from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.travel import publish
-from bb.ledger.travel.sync import Sync
 from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.catalogue import op
-from bb.ops.fleet import connections, relay_start
+from bb.ops.fleet import connections, fetching, relay_start
 from bb.ops.fleet.parameters import Engine, Timeout
 from bb.ops.ledger import fleet_changes
-from bb.ops.ledger.running_sync import apply_fetched, visible_to
+from bb.ops.ledger.running_sync import visible_to
 from bb.ops.ledger.sync import must_exist, remote_of
 
 TYPE_CHECKING = False
@@ -56,13 +56,15 @@ def join(
     must_exist(desk)
     name = remote_of(desk, None)
     if not dry_run:
-        with SyncLock(desk.store.path, connections.TURN_PATIENCE), desk.store.git:
-            sync = Sync(desk.store, name, desk.now(), timeout)
-            sync.look()
-            apply_fetched(desk, sync.outcome())
+        fetching.fetch(desk, name, timeout)
     pin = connections.known_pins(desk).remote(name)
     tip = pin.tip
-    terms = incarnations.must_have_fleet(tip)
+    try:
+        terms = incarnations.must_have_fleet(tip)
+    except NoFleet.error as refusal:
+        if dry_run:
+            refusal.hint = "nothing is fetched with --dry-run; this fetches the charter: `bb sync --pull`"
+        raise
     target = connections.engine(desk, engine, saved=True)
     head, health = _checked(desk, target, tip)
     answer = {

@@ -9,7 +9,7 @@ from bb.ledger.published.fleet_terms import NoFleet
 from bb.ops.agent_params import AsPerson
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.fleet import connections
+from bb.ops.fleet import connections, fetching
 from bb.ops.fleet.parameters import Engine
 from bb.ops.ledger.sync import must_exist
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bb.ledger.published.fleet_terms import FleetTerms
     from bb.ledger.published.tip import Tip
     from bb.ops.desk.desk import Desk
+
+PATIENCE = 60  # seconds for the git remote
 
 
 @op(
@@ -47,8 +49,9 @@ def prune(
     """
     must_exist(desk)
     signs_of_life.person(desk, agent)
-    known = connections.known_pins(desk)
-    tip = known.remote(connections.arbiter(desk, known)).tip
+    name = connections.arbiter(desk, connections.known_pins(desk))
+    fetching.fetch(desk, name, PATIENCE)  # another machine may have archived more
+    tip = connections.known_pins(desk).remote(name).tip
     if tip is None:
         raise NoFleet()
     target, repo = connections.engine(desk, engine, saved=True), desk.store.clone.repo

@@ -127,6 +127,7 @@ class _Attempts:
         self._allow_secret = allow_secret
         self._is_fresh = False  # whether this attempt has read the engine's log up to now,
         self._has_heard = False  # and then heard who is alive
+        self._was_away = False  # whether nobody could decide at the last attempt
         self._recorded: list[Event] = []  # the reservations that wait for their verdict
         self._later: list[Any] = []  # facts that are recorded after the grant
 
@@ -137,6 +138,7 @@ class _Attempts:
             return self.granted(number)
         except BbError as refusal:
             if refusal.code.startswith((*NOBODY_DECIDES, GrantPending.code)):
+                self._was_away = True
                 patient = Busy(refusal.message, hint=refusal.hint, **refusal.details)
                 patient.code = refusal.code
                 raise patient from refusal
@@ -162,8 +164,10 @@ class _Attempts:
         """The results that this attempt is checked against. If the engine may be away, it is asked first, so that
         nothing is recorded for it."""
         known = relay_questions.results(self._desk)
-        if self._desk.now() - known.current_at > QUIET and not self._is_fresh:
+        may_be_away = self._was_away or self._desk.now() - known.current_at > QUIET
+        if may_be_away and not self._is_fresh:
             self._look()
+            self._was_away = False
             known = relay_questions.results(self._desk)
         return known
 

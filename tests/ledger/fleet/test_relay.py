@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -18,7 +19,7 @@ from bb.kernel.errors import Busy, Refusal
 from bb.ledger.carrier.door import VOID, AppendUnknown, Denied, EngineUnreachable, Row
 from bb.ledger.files import disk
 from bb.ledger.files.sqlite import sqlite3
-from bb.ledger.fleet import archiving, connection, receiving, row_reader
+from bb.ledger.fleet import archiving, connection, housekeeping, receiving, row_reader
 from bb.ledger.fleet.outbox import SOON
 from bb.ledger.fleet.results_file import ResultsFile
 from bb.ledger.fleet.shared import Shared
@@ -552,6 +553,26 @@ def test_damaged_results_are_made_again(tmp_path: Path):
         there.result("fresh")
 
         assert won["id"] in there.grants()["grants"]
+        become_equal(here, there)
+
+
+def test_results_that_are_overwritten_while_the_relay_runs_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The relay's own connection may have all pages in memory. Nobody may take the file for an empty one meanwhile."""
+    monkeypatch.setattr(housekeeping, "BEAT", 0.05)
+    with fleet(tmp_path) as (here, there):
+        won = here.reserve("src")
+        there.result("fresh")
+        file = Path(there.path) / "fleet" / "results.sqlite"
+        with contextlib.closing(sqlite3.connect(file)) as connection:
+            connection.execute("pragma wal_checkpoint(passive)").fetchall()
+            damaged = file.stat().st_ino
+            with file.open("r+b") as octets:
+                octets.write(b"\xff" * file.stat().st_size)
+            wait_for(lambda: file.exists() and file.stat().st_ino != damaged, there)
+        wait_for(lambda: there.ask("fresh")["ok"] and won["id"] in there.grants()["grants"], there)
+
         become_equal(here, there)
 
 
