@@ -160,7 +160,11 @@ def owned(postgres: engines.Postgres) -> Iterator[tuple[engines.Postgres, str]]:
     postgres.sql(f"alter database {database} owner to ownerkeeper")
     yield postgres, database
     postgres.sql(f"drop database {database} with (force)")
-    postgres.sql("drop role ownerkeeper")
+    for role in (*MADE, "ownerkeeper"):
+        postgres.sql(f"drop role if exists {role}")
+
+
+MADE = ("stuck", "other", "modest", "stranger")  # the roles that tests make as `ownerkeeper`
 
 
 @pytest.mark.parametrize("call", ["append", "beat"])
@@ -345,15 +349,33 @@ def test_what_a_role_may_not_do_names_the_role_that_may(owned: tuple[engines.Pos
     server, database = owned
     with contextlib.closing(PostgresKeeper(server.conninfo(database, "ownerkeeper"))) as keeper:
         keeper.begin(REPO, INCARNATION, FIRST, {})
-        keeper.run(keeper.enroll("plain"))
+        keeper.run(keeper.enroll("modest"))
         server.sql("alter role ownerkeeper nocreaterole")
         with pytest.raises(door.Denied.error) as refusal:
             keeper.run(keeper.enroll("another"))
         assert "CREATEROLE" in (refusal.value.hint or "")
-    with contextlib.closing(PostgresKeeper(server.conninfo(database, "plain"))) as machine:
+    with contextlib.closing(PostgresKeeper(server.conninfo(database, "modest"))) as machine:
         with pytest.raises(door.Denied.error) as refusal:
             machine.end(REPO, INCARNATION)
         assert "bb-owner" in (refusal.value.hint or "")
+
+
+def test_a_role_that_somebody_else_has_made_is_enrolled_by_an_owner_that_administers_it(
+    owned: tuple[engines.Postgres, str],
+) -> None:
+    """From PostgreSQL 16 on, CREATEROLE alone does not permit to change such a role."""
+    server, database = owned
+    server.sql("create role stranger login")
+    with contextlib.closing(PostgresKeeper(server.conninfo(database, "ownerkeeper"))) as keeper:
+        keeper.begin(REPO, INCARNATION, FIRST, {})
+        if int(server.sql("show server_version_num")) >= 160000:
+            with pytest.raises(door.Denied.error) as refusal:
+                keeper.run(keeper.enroll("stranger"))
+            assert "grant MACHINE to OWNER with admin option" in (refusal.value.hint or "")
+            server.sql("grant stranger to ownerkeeper with admin option")
+        keeper.run(keeper.enroll("stranger"))
+    with contextlib.closing(PostgresCarrier(server.conninfo(database, "stranger"), REPO, INCARNATION)) as carrier:
+        assert carrier.append(ADA, 1, [b"1"]) == FIRST
 
 
 def test_a_missing_password_and_a_missing_service_are_told_with_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
