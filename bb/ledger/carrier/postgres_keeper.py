@@ -43,8 +43,8 @@ RESERVED = ("public", "none", "user", "current_user", "current_role", "session_u
 
 OWNERS_ONLY = (
     "name the owner of the schema `bb` as the engine, such as service=bb-owner; to enroll a machine, it also needs "
-    "CREATEROLE: `alter role OWNER createrole`; from PostgreSQL 16 on, a machine's role that another role has made must "
-    "also be granted to it: `grant MACHINE to OWNER with admin option`"
+    "CREATEROLE: `alter role OWNER createrole`; from PostgreSQL 16 on, a machine's role that another role has made "
+    "must also be granted to it: `grant MACHINE to OWNER with admin option`"
 )
 FOUND = "select bb.version()"
 ONE_AT_A_TIME = "select pg_advisory_xact_lock(0, 25186);\n"  # two who make the schema at once

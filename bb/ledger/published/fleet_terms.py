@@ -22,7 +22,7 @@ INCARNATION_LENGTH = ids.INCARNATION_LENGTH
 FleetIsOn = Refused.declare(
     "FLEET_IS_ON",
     "A fleet's engine orders the lines of this ledger",
-    hint="`bb fleet status` shows the fleet; `bb fleet end` ends it",
+    hint="fetch its charter: `bb sync --pull`; then connect this clone: `bb fleet join ENGINE`",
 )
 NoFleet = Refused.declare(
     "NO_FLEET",

@@ -117,6 +117,32 @@ def test_a_sync_waits_until_everything_is_sent_and_read(two: Fleet):
     assert archived >= here["place"]
 
 
+@pytest.mark.parametrize("way", [(), ("--pull",), ("--push",), ("--publish",)])
+def test_the_answer_of_each_way_to_sync_can_be_read(two: Fleet, way: tuple[str, ...]):
+    said = two.here.text("sync", *way)
+
+    assert (said.status, said.err) == (0, "")
+    read = "This clone has read the engine's log up to its last place" in said.out
+    sent = "Everything that was recorded here is on the engine" in said.out
+    assert (read, sent) == {(): (True, True), ("--pull",): (True, False), ("--push",): (False, True)}.get(
+        way, (read, True)
+    )
+
+
+def test_who_waits_while_the_engine_is_away_records_next_to_nothing(two: Fleet):
+    """Each attempt would otherwise record a request and its end."""
+    two.proxy.cut()
+    try:
+        until(lambda: two.here.json("sync").code == "ENGINE_UNREACHABLE")
+        before = two.here.lines()
+        refused = two.here.reserve("waited-for", "--wait", "5")
+        assert refused.code == "ENGINE_UNREACHABLE"
+        assert two.here.lines() - before <= 4
+    finally:
+        two.proxy.mend()
+    until(lambda: two.here.json("sync").status == 0)
+
+
 def test_a_daemon_that_was_killed_is_started_by_the_next_command(two: Fleet):
     before = two.here.daemon()
     two.here.kill_daemon()
