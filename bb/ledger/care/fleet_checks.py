@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 from bb.kernel.escaping import harmless
 from bb.kernel.plurals import counted
 from bb.ledger.care.finding import BROKEN, GOOD, ODD, Finding
 from bb.ledger.local import fleet_files
-from bb.ledger.published import lacking_rows, pins
+from bb.ledger.published import fleet_results, lacking_rows, pins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ MAY_BE_PUSHED_BY = "find out who pushed it; then"
 def findings(place: Place, now: int) -> Iterator[Finding]:
     """The findings about the fleet of the clone at PLACE; none without a fleet."""
     yield from _open_logs(place)
+    if damage := fleet_results.damage_in(place.store):
+        file = shlex.quote(fleet_results.path_of(place.store))
+        yield Finding("fleet results", BROKEN, harmless(damage), f"rm {file}; the relay computes the results again")
+        return
     if pins.read(place.store).terms is None:
         return
     from bb.ledger.fleet import overview  # noqa: PLC0415  (most ledgers have no fleet)

@@ -126,6 +126,23 @@ def counted(store: str, incarnation: str, places: Iterable[int]) -> list[int]:
     return [place for place in sorted(places) if began < place <= last and place not in flawed]
 
 
+def damage_in(store: str) -> str:
+    """What is wrong with the file of results; empty if nothing is, or if there is none. It reads all of the file."""
+    path = path_of(store)
+    if not os.path.exists(path):
+        return ""
+    reading = Reading(path)
+    try:
+        found = reading.ask("pragma quick_check(1)")
+        return "" if found == [("ok",)] else f"{path} is damaged: {found[0][0] if found else 'it cannot be checked'}"
+    except ResultsBusy.error:
+        return ""
+    except ResultsDamaged.error as refusal:
+        return refusal.message
+    finally:
+        reading.close()
+
+
 class Reading:
     """One connection that reads the results."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger.published import fleet_results
 from bb.wire import client
 from tests import engines
 from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, Side, fleet
@@ -141,6 +142,25 @@ def test_who_waits_while_the_engine_is_away_records_next_to_nothing(two: Fleet):
     finally:
         two.proxy.mend()
     until(lambda: two.here.json("sync").status == 0)
+
+
+def test_doctor_names_a_damaged_file_of_results_and_the_next_relay_makes_it_anew(two: Fleet):
+    assert two.there.reserve("before-the-damage").data["token"]
+    until(lambda: two.here.text("check", "before-the-damage").out.startswith("held"))
+    path = Path(fleet_results.path_of(two.here.store))
+
+    def damage() -> None:
+        for rest in ("-wal", "-shm"):
+            path.with_name(path.name + rest).unlink(missing_ok=True)
+        path.write_bytes(b"\xff" * path.stat().st_size)
+        found = two.here.text("doctor", BB_DAEMON="off")
+        assert found.status != 0
+        assert f"{path}, is damaged" in found.out
+        assert two.here.text("check", "before-the-damage", BB_DAEMON="off").status != 0, "it is not taken for free"
+
+    two.here.restart_daemon(damage)
+    until(lambda: two.here.json("sync").status == 0)
+    assert two.here.text("check", "before-the-damage").out.startswith("held")
 
 
 def test_a_daemon_that_was_killed_is_started_by_the_next_command(two: Fleet):
