@@ -71,7 +71,7 @@ def write(journal: Journal, text: str) -> None:
 
 def append(store: Path | str, text: str) -> None:
     """Append a line as any other process would, and return once it is on the disk."""
-    with SingleRecord(Journal(str(store), WRITER)) as journal:
+    with SingleRecord(Journal(str(store), WRITER), lambda: True) as journal:
         write(journal, text)
 
 
@@ -242,16 +242,16 @@ def test_an_answer_that_records_nothing_waits_for_the_lines_it_may_depend_on(sto
     assert child_of(append_and_die_in_the_sync, store) == 9
     before = syncs(disk)
 
-    with SingleRecord(Journal(str(store), WRITER)):
+    with SingleRecord(Journal(str(store), WRITER), lambda: True):
         pass
     assert syncs(disk) == before + 1
-    with SingleRecord(Journal(str(store), WRITER)):
+    with SingleRecord(Journal(str(store), WRITER), lambda: True):
         pass
     assert syncs(disk) == before + 1, "all is on the disk"
 
     disk.fail("fdatasync", errno.EIO)
     assert child_of(append_and_die_in_the_sync, store) == 9
-    with pytest.raises(BbError), SingleRecord(Journal(str(store), WRITER)):
+    with pytest.raises(BbError), SingleRecord(Journal(str(store), WRITER), lambda: True):
         pass
     assert texts(store) == ["the first", "stays", "of a dead leader"]
 
@@ -271,7 +271,7 @@ def test_what_was_opened_before_the_lock_was_taken_is_written_at_its_new_end(sto
     journal.open_ahead()
     append(store, "meanwhile")
 
-    with SingleRecord(journal):
+    with SingleRecord(journal, lambda: True):
         write(journal, "mine")
 
     assert texts(store) == ["the first", "meanwhile", "mine"]
@@ -285,7 +285,7 @@ def test_a_segment_that_was_replaced_since_it_was_opened_is_opened_again(store: 
     (tmp_path / "copy").write_bytes(segment.read_bytes())
     (tmp_path / "copy").replace(segment)
 
-    with SingleRecord(journal):
+    with SingleRecord(journal, lambda: True):
         write(journal, "mine")
 
     assert texts(store) == ["the first", "the second", "mine"]
@@ -299,7 +299,7 @@ def test_a_segment_that_ended_since_it_was_opened_is_not_written(store: Path, mo
     append(store, "in a new segment")
     monkeypatch.undo()
 
-    with SingleRecord(journal):
+    with SingleRecord(journal, lambda: True):
         write(journal, "mine")
 
     first, second = sorted((store / "j" / WRITER).glob("*.jsonl"))
@@ -323,7 +323,7 @@ def test_nothing_stays_open_after_a_write_that_could_not_begin(store: Path, monk
     journal = Journal(str(store), WRITER)
 
     with Journal(str(store), WRITER).standing_lock():
-        assert refusal_of(SingleRecord(journal).__enter__) == "LEDGER_BUSY"
+        assert refusal_of(SingleRecord(journal, lambda: True).__enter__) == "LEDGER_BUSY"
     journal.close()
 
     assert len(os.listdir("/dev/fd")) == len(before) + 2, "the files of the other lock"
