@@ -42,7 +42,7 @@ ROLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 RESERVED = ("public", "none", "user", "current_user", "current_role", "session_user")
 
 OWNERS_ONLY = (
-    "name the owner of the schema `bb` as the engine, such as service=bb-owner; to enroll a machine, it also needs "
+    "use the role that owns bb's tables, in an address such as service=bb-owner; to enroll a machine, it also needs "
     "CREATEROLE: `alter role OWNER createrole`; from PostgreSQL 16 on, a machine's role that another role has made "
     "must also be granted to it: `grant MACHINE to OWNER with admin option`"
 )

@@ -66,7 +66,7 @@ def as_owner(verb: str, if_lost: str = "") -> Iterator[None]:
         with reaching(if_lost):
             yield
     except Denied.error as refusal:
-        if refusal.hint and (".pgpass" in refusal.hint):  # it did not get in, whatever it may do
+        if refusal.hint != Denied.hint:  # the carrier knows what helps
             raise
         hint = f"use the role that owns bb's tables: `bb fleet {verb} ENGINE`, with an address that names this role"
         raise Denied(refusal.message, hint=hint) from refusal

@@ -91,7 +91,7 @@ def enroll(
         raise InvalidArgs("--writer needs --do", hint=hint, path="$.writer")
     target = connections.engine(desk, engine, saved=True)
     runs = do or revoke or writer is not None
-    with connections.as_owner("enroll"), contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
+    with connections.as_owner("enroll MACHINE"), contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
         statements = keeper.revoke(machine) if revoke else keeper.enroll(machine)
         if do:
             keeper.run(statements)
