@@ -68,13 +68,26 @@ def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
         store = places.find(cwd, env).store
         if not settings.is_joined(store):
             return {}
-        answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
-        return {"fleet": answer | {"engine": _state_of_engine(store)}}
+        return {"fleet": _attended_relay(home, cwd, store)}
     except (places.NotARepository.error, FileNotFoundError):
         return {}
     except BbError as refusal:
         refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
         return {"fleet": {"attended": False, "refused": refused}}
+
+
+def _attended_relay(home: str, cwd: str, store: str) -> dict[str, Any]:
+    """Let the daemon run the relay of a clone. If another process holds the lock of the relay but does not answer, that
+    is about to end, and the daemon is asked again."""
+    deadline = time.monotonic() + TO_START
+    while True:
+        answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
+        try:
+            return answer | {"engine": _state_of_engine(store)}
+        except asking.RelayGone.error:
+            if not answer.get("elsewhere") or time.monotonic() > deadline:
+                raise
+        time.sleep(5 * PAUSE)
 
 
 def _state_of_engine(store: str) -> str:
@@ -106,7 +119,8 @@ def _start(env: Mapping[str, str], idle: int | None, *, anonymous: bool, metrics
             )
         return {"started": False, **reply}
     begun_at = daemon_log.size(home)
-    child = _spawned(home, _environment(env, home, idle, anonymous=anonymous, metrics=metrics))
+    settings_of_daemon = _environment(env, home, idle, anonymous=anonymous, metrics=metrics)
+    child = _spawned(home, settings_of_daemon)
     deadline = time.monotonic() + TO_START
     while time.monotonic() < deadline:
         if reply := _ping(home):
@@ -114,8 +128,10 @@ def _start(env: Mapping[str, str], idle: int | None, *, anonymous: bool, metrics
                 child.kill()
                 child.wait()
             return {"started": reply["pid"] == child.pid, **reply}
-        if child.poll() is not None and not descriptor.is_running(home):  # if held, another daemon started first
-            raise _not_started(home, begun_at, f"the daemon ended at once, with status {child.returncode}")
+        if child.poll() is not None and not descriptor.is_running(home):  # if held, another daemon started first,
+            if child.returncode != descriptor.AlreadyRunning.family.exit_status:
+                raise _not_started(home, begun_at, f"the daemon ended at once, with status {child.returncode}")
+            child = _spawned(home, settings_of_daemon)  # or one was about to end, and has ended now
         time.sleep(PAUSE)
     raise _not_started(home, begun_at, f"the daemon does not answer after {TO_START:.0f} seconds")
 

@@ -117,14 +117,13 @@ class Endpoint:
         return is_replaced(os.path.join(self.folder, LOCK), self._lock)
 
     def leave(self) -> None:
-        """Remove the descriptor and the socket, and release the lock. The files of another daemon stay."""
+        """Remove the descriptor and the socket. The files of another daemon stay. The end of the process releases the
+        lock, once all databases are closed: a command that waits for this may touch their files."""
         if not self.is_replaced:
             for name in (descriptor.DESCRIPTOR, PID):
                 disk.remove_if_there(os.path.join(self.folder, name))
             if self._socket_path:
                 remove_socket(self._socket_path, self.folder)
-        if self._lock >= 0:
-            os.close(self._lock)
 
     def _unix(self) -> socket.socket:
         self._socket_path = socket_path(self.folder, descriptor.SOCKET, self._env)

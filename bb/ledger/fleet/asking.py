@@ -2,7 +2,7 @@
 
 The relay runs in the daemon, because a connection to an engine costs more than a whole command of bb. `relay.json` has
 its address: a Unix socket, or on Windows a port of the loopback interface and a token. The answer is read with bounds
-on its time and its length. A question is never sent twice: if its answer is lost, the outcome is unknown.
+on its time and its length. If an answer is lost, the outcome is unknown. Every question can be asked again.
 
 Hot verbs ask, so this module uses the C module `_socket`. Python's `socket` takes a tenth of the time of a bare start.
 """
@@ -39,6 +39,11 @@ RelaySilent = Busy.declare(
     "RELAY_SILENT",
     "The relay of this clone has not answered, so the outcome is not known",
     hint="`bb daemon status` shows whether the daemon still answers; `bb daemon logs` may show why it does not",
+)
+RelayLost = Busy.declare(
+    "RELAY_LOST",
+    "The relay of this clone ended before it answered, so the outcome is not known",
+    hint="run the command again, which starts the daemon if that has ended; `bb daemon logs` may show why it ended",
 )
 
 
@@ -90,7 +95,8 @@ def connect(store: str) -> Connected:
 
 
 def ask(store: str, question: Mapping[str, Any], patience: float) -> dict[str, Any]:
-    """The relay's answer to QUESTION. Its refusals are raised here. RELAY_SILENT if it does not answer in time."""
+    """The relay's answer to QUESTION. Its refusals are raised here. RELAY_SILENT if it does not answer in time, and
+    RELAY_LOST if it ends first."""
     with connect(store) as connection:
         return connection.ask(question, patience)
 
@@ -119,7 +125,7 @@ class Connected:
 
     def answer(self, patience: float) -> dict[str, Any]:
         """The answer to the question that was sent. Its refusals are raised here. RELAY_SILENT if it does not come
-        within PATIENCE."""
+        within PATIENCE, and RELAY_LOST if the connection ends first."""
         deadline = time.monotonic() + patience + SLACK
         gathered, looked_at = bytearray(), 0
         try:
@@ -130,12 +136,12 @@ class Connected:
                 self._connection.settimeout(max(deadline - time.monotonic(), 0.001))
                 piece = self._connection.recv(PIECE)
                 if not piece:
-                    raise RelaySilent("the relay has closed the connection without an answer")
+                    raise RelayLost()
                 gathered += piece
         except TimeoutError as error:
             raise RelaySilent(f"the relay has not answered within {patience + SLACK:.0f} seconds") from error
         except OSError as error:
-            raise RelaySilent(f"the connection to the relay was lost: {error.strerror or error}") from error
+            raise RelayLost(f"the connection to the relay was lost: {error.strerror or error}") from error
         return _result(bytes(gathered[:end]))
 
     def send(self, question: Mapping[str, Any]) -> None:

@@ -1,4 +1,9 @@
-"""What ops ask the relay of their clone, and how old its results are. If no relay answers, the daemon is started."""
+"""What ops ask the relay of their clone, and how old its results are. If no relay answers, the daemon is started.
+
+A daemon that was killed can be connected to until the system has closed its sockets. So a question whose connection
+ends without an answer is asked once more, of the daemon that is started then. This changes no outcome: every question
+asks what holds of lines that are recorded, or to do what is done only once.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +40,16 @@ def connected(desk: Desk) -> Connected:
         return asking.connect(desk.place.store)
 
 
-def ask(desk: Desk, ask: str, patience: float, **members: Any) -> dict[str, Any]:
-    """The relay's answer to a question of the kind ASK."""
+def ask(desk: Desk, ask: str, patience: float, at: Connected | None = None, **members: Any) -> dict[str, Any]:
+    """The relay's answer to a question of the kind ASK, through the connection AT if one is open already."""
+    question = {"ask": ask, **members}
+    with at or connected(desk) as connection:
+        try:
+            return connection.ask(question, patience)
+        except (asking.RelayGone.error, asking.RelayLost.error):
+            pass
     with connected(desk) as connection:
-        return connection.ask({"ask": ask, **members}, patience)
+        return connection.ask(question, patience)
 
 
 def results(desk: Desk) -> FleetResults:

@@ -60,7 +60,7 @@ IS_SETTLED = (
     "`bb release` withdraws the request"
 )
 # The outcome of a settlement is not known after these.
-UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code])
+UNCERTAIN = frozenset([GrantPending.code, asking.RelaySilent.code, asking.RelayLost.code])
 # The codes of refusals that say that nobody decides now. --fallback local then reserves in this clone only.
 NOBODY_DECIDES = ("ENGINE_", "RELAY_", "FLEET_", AnotherEngine.code)
 WITHOUT_ENGINE = "nothing was reserved; try again, or reserve in this clone only: --fallback local"
@@ -250,7 +250,7 @@ class _Attempts:
         """The verdicts of the engine's order about what was recorded, by event."""
         names = [event.id for event in self._recorded]
         try:
-            found = connection.ask({"ask": "settle", "events": names}, TO_SETTLE).get("events")
+            found = relay_questions.ask(self._desk, "settle", TO_SETTLE, at=connection, events=names).get("events")
         except BbError as refusal:
             if refusal.code in UNCERTAIN:
                 message = f"it may have been admitted: {refusal.message}"

@@ -16,7 +16,7 @@ import pytest
 from bb.kernel.errors import BbError, Busy
 from bb.ledger.files.lock import taken_for_good
 from bb.ledger.fleet import asking, relay
-from bb.ledger.fleet.asking import RelayGone, RelaySilent
+from bb.ledger.fleet.asking import RelayGone, RelayLost, RelaySilent
 from bb.ledger.local import fleet_files
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Unix sockets")
@@ -114,14 +114,22 @@ def test_a_refusal_of_the_relay_is_raised_with_all_that_it_says(fake: Fake):
         b'{"result": {}}\n',
         b"{" * 100_000 + b"\n",
         b"\xff\xfe\n",
-        b"",
-        b'{"ok": true, "result": {}}',  # the connection ends before the line does
     ],
 )
 def test_what_is_no_answer_leaves_the_outcome_unknown(fake: Fake, answer: bytes):
     fake.says(answer)
 
     with pytest.raises(RelaySilent.error):
+        fake.asked()
+
+
+@pytest.mark.parametrize("answer", [b"", b'{"ok": true, "result": {}}'])
+def test_a_connection_that_ends_before_the_answer_does_leaves_the_outcome_unknown_and_says_so(
+    fake: Fake, answer: bytes
+):
+    fake.says(answer)
+
+    with pytest.raises(RelayLost.error):
         fake.asked()
 
 

@@ -1,0 +1,108 @@
+"""A daemon that was killed is connected to, and keeps its locks, until the system has closed its files. That takes a
+moment, and longer on a busy machine. A command in that moment is served by the next daemon, and need not know."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bb.ledger.files.lock import taken_for_good
+from bb.ledger.fleet import asking
+from bb.ledger.local import descriptor, fleet_files
+from bb.ledger.local.descriptor import AlreadyRunning
+from tests import engines
+from tests.stories.fleet.client_support import Fleet, fleet
+from tests.support import Ran
+from tests.waiting import until
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Unix sockets")
+
+STILL_HELD = "Another process runs the relay of this clone"
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    with fleet(tmp_path_factory.mktemp("fleet"), engines.shared_postgres()) as made:
+        yield made
+
+
+class Dying:
+    """What is left of the daemon of the first machine: its sockets take connections, and it has its locks."""
+
+    def __init__(self, two: Fleet) -> None:
+        self._two = two
+        self._home = Path(two.here.at.settings["CCCC_HOME"])
+        where = asking.address(two.here.store)
+        two.here.kill_daemon()
+        assert where is not None
+        Path(where.path).unlink()
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.bind(where.path)
+        self._socket.listen()
+        self._locks = {
+            name: taken_for_good(path)
+            for name, path in (
+                ("daemon", str(self._home / "daemon" / descriptor.LOCK)),
+                ("relay", fleet_files.path(two.here.store, fleet_files.LOCK)),
+            )
+        }
+
+    def log(self) -> str:
+        return (self._home / "daemon" / "ccccd.log").read_text()
+
+    def closes_its_socket(self, *, having_read: bool) -> None:
+        """Close the connection of the command that asks now, before or after it has asked."""
+        connection, _ = self._socket.accept()
+        with connection:
+            if having_read:
+                assert connection.recv(1)
+        self._socket.close()
+
+    def lets_go(self, *names: str) -> None:
+        for name in names:
+            os.close(self._locks[name] or -1)
+
+
+@pytest.mark.parametrize("having_read", [False, True])
+def test_a_question_to_it_is_asked_again_of_the_next_daemon(two: Fleet, having_read: bool):
+    dying = Dying(two)
+    with ThreadPoolExecutor() as beside:
+        reserving = _reserving(beside, two, f"one-{having_read}")
+        dying.closes_its_socket(having_read=having_read)
+        dying.lets_go("daemon", "relay")
+
+        assert reserving.result().data["token"]
+
+
+def test_the_next_daemon_starts_when_its_lock_is_free(two: Fleet):
+    dying = Dying(two)
+    before = dying.log().count(AlreadyRunning.code)
+    with ThreadPoolExecutor() as beside:
+        reserving = _reserving(beside, two, "two")
+        dying.closes_its_socket(having_read=False)
+        until(lambda: dying.log().count(AlreadyRunning.code) > before, "a daemon that finds the lock held")
+        dying.lets_go("daemon", "relay")
+
+        assert reserving.result().data["token"]
+
+
+def test_the_next_daemon_runs_the_relay_when_its_lock_is_free(two: Fleet):
+    dying = Dying(two)
+    before = dying.log().count(STILL_HELD)
+    with ThreadPoolExecutor() as beside:
+        reserving = _reserving(beside, two, "three")
+        dying.closes_its_socket(having_read=False)
+        dying.lets_go("daemon")
+        until(lambda: dying.log().count(STILL_HELD) > before, "a relay that finds the lock held")
+        dying.lets_go("relay")
+
+        assert reserving.result().data["token"]
+
+
+def _reserving(beside: ThreadPoolExecutor, two: Fleet, scope: str) -> Future[Ran]:
+    return beside.submit(two.here.at.started, "reserve", scope, "--json", BB_AGENT=two.here.agent)
