@@ -78,10 +78,15 @@ def unpublished(store: Store, tip: Tip | None) -> Unpublished:
     blanks = tuple(payload_removal.redacted(store, lambda event: _is_to_blank(event, tip))) if tip else ()
     if tip and tip.charter.fleet:
         return Unpublished({}, 0, blanks)
+    return Unpublished(*lines_beyond(store, tip), blanks)
+
+
+def lines_beyond(store: Store, tip: Tip | None) -> tuple[Mapping[str, int], int]:
+    """The valid local lines that TIP does not have: the number of the last one of each writer, and how many there are,
+    without signatures."""
     index, more = store.caught_up(), coverage.compare(store, tip).more
     out = {writer: tip.last_line(writer) if tip else 0 for writer in more}
-    count = sum(n - out[writer] for writer, n in more.items()) - counting.signatures_behind(index, more, out)
-    return Unpublished(more, count, blanks)
+    return more, sum(n - out[writer] for writer, n in more.items()) - counting.signatures_behind(index, more, out)
 
 
 def _is_to_blank(event: str, tip: Tip) -> bool:

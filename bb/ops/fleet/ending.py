@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 
 from bb.kernel import secret_patterns
+from bb.kernel.plurals import counted
+from bb.ledger.carrier.door import AnotherEngine
 from bb.ledger.fleet import engines, incarnations, settings
 from bb.ledger.fleet.incarnations import Order
 from bb.ledger.travel.sync import BOTH, Sync
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 PATIENCE = 300
+IF_LOST = "`bb fleet end --lost --reason '…'`"
 
 
 @op(
@@ -64,7 +67,7 @@ def end(
         reason: The reason. With --lost it is published.
         lost: End the fleet although the engine is gone. The machines publish again what they had sent to it.
             Reservations that are not on the branch are void.
-        dry_run: Say what would be done, without doing it.
+        dry_run: Ask the engine, and say what would be done, without doing it.
     """
     must_exist(desk)
     who = signs_of_life.person(desk, agent)
@@ -75,16 +78,15 @@ def end(
     name = connections.arbiter(desk, known)
     terms = incarnations.must_have_fleet(known.remote(name).tip)
     target = None if lost else connections.engine(desk, engine, saved=True)
-    if target:
-        engines.must_fit(target, terms)
+    waiting = _not_archived(desk, target, known.remote(name).tip) if target else 0
     planned = {
         "dry_run": dry_run,
         "remote": name,
         "engine": connections.shown(target) if target else None,
         "terms": connections.terms_shown(terms),
-        "rows": 0,
+        "rows": waiting,
         "void": fleet_changes.would_be_void(desk, None),
-        "steps": _steps(name, target),
+        "steps": _steps(name, target, waiting),
     }
     if dry_run:
         return planned
@@ -100,24 +102,39 @@ def end(
     return planned | {"rows": rows, "void": void, "tip": tip.commit, "went": published.get("went", 0)}
 
 
+def _not_archived(desk: Desk, target: EngineAddress, tip: Tip | None) -> int:
+    """How many rows of the engine's log are not in the archive as this clone knows it. Refused if the engine has no
+    such log, or does not let us close it."""
+    terms, repo = incarnations.must_have_fleet(tip), desk.store.clone.repo
+    engines.must_fit(target, terms)
+    with (
+        connections.as_owner("end", if_lost=IF_LOST),
+        contextlib.closing(engines.keeper(target)) as keeper,
+    ):
+        places = [log.head.place for log in keeper.logs(repo) if log.head.incarnation == terms.incarnation]
+    if not places:
+        raise AnotherEngine(f"the fleet uses the log {terms.incarnation}, and the engine does not have it")
+    return max(places[0] - (tip.place if tip else 0), 0)
+
+
 def _ended(desk: Desk, sync: Sync, target: EngineAddress | None, terms: FleetTerms, order: Order) -> tuple[Tip, int]:
     if target is None:
         return incarnations.end_without_engine(sync, order), 0
     reads = settings.read(desk.store.path) or target
     repo = desk.store.clone.repo
     with (
-        connections.as_owner("end", if_lost="`bb fleet end --lost --reason '…'`"),
+        connections.as_owner("end", if_lost=IF_LOST),
         contextlib.closing(engines.keeper(target)) as keeper,
         contextlib.closing(engines.open_carrier(reads, repo, terms)) as carrier,
     ):
         return incarnations.end(sync, keeper, carrier)
 
 
-def _steps(name: str, target: EngineAddress | None) -> list[str]:
+def _steps(name: str, target: EngineAddress | None, waiting: int) -> list[str]:
     close = [
         "send what this clone has recorded to the engine",
         "close the engine's log: it takes no more lines",
-        f"publish on {name} every row that is not archived yet",
+        f"publish on {name} every row that is not archived yet, now {counted(waiting, 'row')}",
     ]
     lost = ["leave the engine alone: what only it had is published later, by the machines that recorded it"]
     return [

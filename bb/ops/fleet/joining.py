@@ -90,7 +90,7 @@ def join(
 
 
 def _steps(desk: Desk, tip: Tip | None) -> list[str]:
-    waiting = counted(publish.unpublished(desk.store, tip).count, "event")
+    waiting = counted(publish.lines_beyond(desk.store, tip)[1], "event")
     return [
         "save the engine's address in this clone, without any secret",
         f"start its relay in bb's daemon, which sends {waiting} of this clone to the engine, and each later one",

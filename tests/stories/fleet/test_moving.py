@@ -96,6 +96,43 @@ def test_a_dry_run_of_each_verb_changes_nothing(two: tuple[Clone, Clone], engine
     assert not log.head.is_closed
 
 
+def test_a_dry_run_says_how_much_would_be_sent_and_archived(two: tuple[Clone, Clone], engine: str):
+    here, there = two
+    here.ask("fleet.begin", engine=engine)
+    there.sync(pull=True)
+
+    def would_be_sent() -> int:
+        (text,) = [step for step in there.ask("fleet.join", engine=engine, dry_run=True)["steps"] if "sends" in step]
+        return int(text.split("sends ")[1].split()[0])
+
+    before = would_be_sent()
+    there.ask("agent.reserve", agent=COBALT, scope=["lib", "docs"], bead="bb-2")
+    assert (before, would_be_sent()) == (0, 3), "two reservations, and the note that the clone has read the others"
+
+    there.ask("fleet.join", engine=engine)
+    send(there)
+    planned = here.ask("fleet.end", dry_run=True)
+    assert planned["rows"] == 1
+    assert "not archived yet, now 1 row" in planned["steps"][2]
+
+
+def test_a_dry_run_of_the_end_is_refused_where_the_end_would_be(
+    fleet: tuple[Clone, Clone], engine: str, postgres: Postgres
+):
+    here, _ = fleet
+    gone, machine = "host=/nowhere dbname=bb", f"{engine.replace('user=postgres', '')} user=build-end"
+    here.ask("fleet.enroll", machine="build-end", engine=engine, do=True)
+
+    for address_of, code in (
+        (gone, "ENGINE_UNREACHABLE"),
+        (machine, "ENGINE_DENIED"),
+        (address(postgres), "ANOTHER_ENGINE"),
+    ):
+        assert here.refused_or("fleet.end", engine=address_of, dry_run=True) == code
+        assert here.refused_or("fleet.end", engine=address_of) == code
+    assert here.ask("fleet.end", lost=True, reason="to look", dry_run=True)["rows"] == 0
+
+
 def test_only_the_person_moves_a_ledger(fleet: tuple[Clone, Clone], engine: str):
     here, _ = fleet
     here.settings = {**here.settings, "BB_AGENT": AMBER}
