@@ -78,7 +78,10 @@ def end(
     name = connections.arbiter(desk, known)
     terms = incarnations.must_have_fleet(known.remote(name).tip)
     target = None if lost else connections.engine(desk, engine, saved=True)
-    waiting = _not_archived(desk, target, known.remote(name).tip) if target else 0
+    if target:
+        engines.must_fit(target, terms)
+    # The end itself fetches the charter first, and asks about the log that is named there then.
+    waiting = _not_archived(desk, target, known.remote(name).tip) if target and dry_run else 0
     planned = {
         "dry_run": dry_run,
         "remote": name,
@@ -106,11 +109,7 @@ def _not_archived(desk: Desk, target: EngineAddress, tip: Tip | None) -> int:
     """How many rows of the engine's log are not in the archive as this clone knows it. Refused if the engine has no
     such log, or does not let us close it."""
     terms, repo = incarnations.must_have_fleet(tip), desk.store.clone.repo
-    engines.must_fit(target, terms)
-    with (
-        connections.as_owner("end", if_lost=IF_LOST),
-        contextlib.closing(engines.keeper(target)) as keeper,
-    ):
+    with connections.as_owner("end", if_lost=IF_LOST), contextlib.closing(engines.keeper(target)) as keeper:
         places = [log.head.place for log in keeper.logs(repo) if log.head.incarnation == terms.incarnation]
     if not places:
         raise AnotherEngine(f"the fleet uses the log {terms.incarnation}, and the engine does not have it")

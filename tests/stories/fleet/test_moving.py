@@ -123,13 +123,13 @@ def test_a_dry_run_of_the_end_is_refused_where_the_end_would_be(
     gone, machine = "host=/nowhere dbname=bb", f"{engine.replace('user=postgres', '')} user=build-end"
     here.ask("fleet.enroll", machine="build-end", engine=engine, do=True)
 
-    for address_of, code in (
-        (gone, "ENGINE_UNREACHABLE"),
-        (machine, "ENGINE_DENIED"),
-        (address(postgres), "ANOTHER_ENGINE"),
+    for address_of, planned, done in (
+        (gone, "ENGINE_UNREACHABLE", "ENGINE_UNREACHABLE"),
+        (machine, "ENGINE_DENIED", "ENGINE_DENIED"),
+        (address(postgres), "ANOTHER_ENGINE", "ENGINE_UNPREPARED"),
     ):
-        assert here.refused_or("fleet.end", engine=address_of, dry_run=True) == code
-        assert here.refused_or("fleet.end", engine=address_of) == code
+        assert here.refused_or("fleet.end", engine=address_of, dry_run=True) == planned
+        assert here.refused_or("fleet.end", engine=address_of) == done
     assert here.ask("fleet.end", lost=True, reason="to look", dry_run=True)["rows"] == 0
 
 
