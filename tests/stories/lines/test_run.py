@@ -221,10 +221,16 @@ def started(repo: Scratch, script: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=_heed_all_signals,  # noqa: PLW1509  (there are no threads)
     )
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     return child
+
+
+def _heed_all_signals() -> None:
+    """In `nohup scripts/test`, this one is ignored in every process, and a shell cannot change that."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 LISTENING = "for _ in $(seq 600); do read _ || sleep 0.2; done"  # not for ever: a signal may be ignored from the start
