@@ -84,7 +84,7 @@ def _attended_relay(home: str, cwd: str, store: str) -> dict[str, Any]:
         answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
         try:
             return answer | {"engine": _state_of_engine(store)}
-        except asking.RelayGone.error:
+        except (asking.RelayGone.error, asking.RelayLost.error):
             if not answer.get("elsewhere") or time.monotonic() > deadline:
                 raise
         time.sleep(5 * PAUSE)

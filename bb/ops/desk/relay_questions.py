@@ -1,11 +1,13 @@
 """What ops ask the relay of their clone, and how old its results are. If no relay answers, the daemon is started.
 
 A daemon that was killed can be connected to until the system has closed its sockets. So a question whose connection
-ends without an answer is asked once more, of the daemon that is started then. This changes no outcome: every question
-asks what holds of lines that are recorded, or to do what is done only once.
+ends without an answer is asked again, of the daemon that is started then. This changes no outcome: every question asks
+what holds of lines that are recorded, or to do what is done only once.
 """
 
 from __future__ import annotations
+
+import time
 
 from bb.kernel.errors import Refused
 from bb.ledger.fleet import asking
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from bb.ledger.published.fleet_results import FleetResults
     from bb.ops.desk.desk import Desk
 
+ATTEMPTS, PAUSE = 3, 0.1  # seconds, until the sockets of a daemon that was killed are closed
 TO_READ = 10.0  # seconds for the first results of a clone that has just joined
 
 NotFolded = Refused.declare(
@@ -43,11 +46,13 @@ def connected(desk: Desk) -> Connected:
 def ask(desk: Desk, ask: str, patience: float, at: Connected | None = None, **members: Any) -> dict[str, Any]:
     """The relay's answer to a question of the kind ASK, through the connection AT if one is open already."""
     question = {"ask": ask, **members}
-    with at or connected(desk) as connection:
-        try:
-            return connection.ask(question, patience)
-        except (asking.RelayGone.error, asking.RelayLost.error):
-            pass
+    for _ in range(ATTEMPTS - 1):
+        with at or connected(desk) as connection:
+            try:
+                return connection.ask(question, patience)
+            except (asking.RelayGone.error, asking.RelayLost.error):
+                at = None
+        time.sleep(PAUSE)
     with connected(desk) as connection:
         return connection.ask(question, patience)
 

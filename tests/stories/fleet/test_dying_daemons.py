@@ -55,25 +55,28 @@ class Dying:
     def log(self) -> str:
         return (self._home / "daemon" / "ccccd.log").read_text()
 
-    def closes_its_socket(self, *, having_read: bool) -> None:
-        """Close the connection of the command that asks now, before or after it has asked."""
-        connection, _ = self._socket.accept()
-        with connection:
-            if having_read:
-                assert connection.recv(1)
-        self._socket.close()
+    def closes_its_socket(self, *, having_read: bool, connections: int = 1) -> None:
+        """Close so many connections of the command that asks now, before or after it has asked, and take no more."""
+        for left in reversed(range(connections)):
+            connection, _ = self._socket.accept()
+            with connection:
+                if having_read:
+                    assert connection.recv(1)
+                if not left:
+                    self._socket.close()
 
     def lets_go(self, *names: str) -> None:
         for name in names:
             os.close(self._locks[name] or -1)
 
 
+@pytest.mark.parametrize("connections", [1, 2])
 @pytest.mark.parametrize("having_read", [False, True])
-def test_a_question_to_it_is_asked_again_of_the_next_daemon(two: Fleet, having_read: bool):
+def test_a_question_to_it_is_asked_again_of_the_next_daemon(two: Fleet, having_read: bool, connections: int):
     dying = Dying(two)
     with ThreadPoolExecutor() as beside:
-        reserving = _reserving(beside, two, f"one-{having_read}")
-        dying.closes_its_socket(having_read=having_read)
+        reserving = _reserving(beside, two, f"one-{having_read}-{connections}")
+        dying.closes_its_socket(having_read=having_read, connections=connections)
         dying.lets_go("daemon", "relay")
 
         assert reserving.result().data["token"]
