@@ -334,7 +334,7 @@ class CloneState:
 
     def note(self, **about: int) -> None:
         """Save only these numbers."""
-        if not self._file.is_in_place():
+        if not (self._file.is_in_place() and self._file.is_sound()):
             raise ResultsLost
         try:
             self._file.note(**about)

@@ -52,7 +52,6 @@ FORGOTTEN = (
     ended = null where ended < ?""",
 )
 NO_GRANT = (None,) * 7
-MAGIC = b"SQLite format 3\0"
 REST = ("", "-wal", "-shm", "-journal")
 
 
@@ -71,7 +70,7 @@ class ResultsFile:
         self._store = store
         self._path = fleet_results.path_of(store)
         self._connection: sqlite3.Connection | None = None
-        self._inode = 0
+        self._opened_files: list[int] = []  # their inodes, when they were opened
 
     def load(self) -> Saved | None:
         """The saved state; None if there is none that can be used. Its mappings are read when they are needed, because
@@ -124,15 +123,23 @@ class ResultsFile:
         return self._open().execute(query, (most,)).fetchall()
 
     def is_in_place(self) -> bool:
-        """Whether the file that was opened is still there under its name, and was not overwritten. An open connection
-        would not notice that while it has the pages in memory."""
+        """Whether the file that was opened, and the log that SQLite keeps beside it, are still there under their names.
+        The file must not be opened for this: closing it would release all locks that this process has on it, and then
+        the next reader to leave takes itself for the last one, and removes the log."""
+        return self._connection is not None and self._files() == self._opened_files
+
+    def is_sound(self) -> bool:
+        """Whether other processes can read the file now. An open connection does not notice that the file was
+        overwritten while it has the pages in memory."""
+        reading = Reading(self._path)
         try:
-            if self._connection is None or os.stat(self._path).st_ino != self._inode:
-                return False
-            with disk.reader(self._path) as file:
-                return file.read(len(MAGIC)) == MAGIC
-        except OSError:
+            return reading.ask("pragma user_version") == [(VERSION,)]
+        except fleet_results.ResultsBusy.error:
+            return True
+        except fleet_results.ResultsDamaged.error:
             return False
+        finally:
+            reading.close()
 
     def make(
         self,
@@ -200,8 +207,12 @@ class ResultsFile:
             except sqlite3.DatabaseError:
                 self.remove()
                 self._connection = self._opened()
-            self._inode = os.stat(self._path).st_ino
+            self._opened_files = self._files()
         return self._connection
+
+    def _files(self) -> list[int]:
+        """The inodes of the file and of its log; 0 for one that is not there."""
+        return [_inode(self._path + rest) for rest in ("", "-wal")]
 
     def _opened(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -275,6 +286,13 @@ class _Changes:
         finally:  # on a full disk, the commit itself may fail
             if self._connection.in_transaction:
                 self._connection.execute("rollback")
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return 0
 
 
 def _link_rows(links: Mapping[str, Link]) -> Iterable[tuple[str, int, int, str]]:
