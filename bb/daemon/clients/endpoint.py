@@ -173,6 +173,8 @@ def socket_path(folder: str, name: str, env: Mapping[str, str]) -> str:
         about = os.lstat(own)
         if about.st_uid != os.getuid() or about.st_mode & 0o077 or os.path.islink(own):
             raise disk_refusals.NoPermission(f"{own} is accessible to other users", path=own) from None
+    except OSError as error:
+        raise disk.refusal(error) from error
     return os.path.join(own, name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -53,16 +54,16 @@ class CloneRelay:
         self._pause = FIRST_PAUSE
         self.asked = 0  # questions since the start
         self.waiting = 0  # questions without an answer yet
-        self._follow_up = FollowUp(place, loop, env, log, lambda: (self.asked, self.has_work))
-        self._closing_logs = ClosingLogs(place, loop, log)
-        try:
-            self._begin()
-            self._socket = QuestionSocket(loop, place.store, env, self.ask)
-        except BaseException:
-            self._follow_up.close()
-            self._closing_logs.close()
-            os.close(self._lock)
-            raise
+        with contextlib.ExitStack() as if_this_fails:
+            if_this_fails.callback(os.close, self._lock)
+            self._follow_up = FollowUp(place, loop, env, log, lambda: (self.asked, self.has_work))
+            if_this_fails.callback(self._follow_up.close)
+            self._closing_logs = ClosingLogs(place, loop, log)
+            if_this_fails.callback(self._closing_logs.close)
+            self._socket = QuestionSocket(loop, place.store, env, self.ask)  # it is asked in the loop, which turns later
+            if_this_fails.callback(self._socket.close)
+            self._begin()  # last: a thread that runs must have the lock
+            if_this_fails.pop_all()
 
     def ask(self, question: dict[str, Any], answer: Answer) -> None:
         """Ask the relay. ANSWER is called once, from any thread."""
@@ -105,6 +106,12 @@ class CloneRelay:
         is away."""
         return is_still_at(fleet_files.path(self.place.store, fleet_files.LOCK), self._lock)
 
+    def be_found(self) -> None:
+        """Make the socket or its address anew if they were removed, since commands do not find the relay then."""
+        if not self._socket.is_in_place:
+            self._socket.listen_again()
+            self._say("its socket was removed, and is made anew")
+
     @property
     def is_wanted(self) -> bool:
         """Whether the clone still has an engine."""
@@ -117,7 +124,7 @@ class CloneRelay:
             self._engine = engine
             self._is_moving = True
             self._say(f"connects to {engine.carrier} at another address")
-            self._relay.stop()  # it begins again as after a failure
+            self._relay.stop()  # it begins again at once
 
     def stop(self) -> None:
         """Stop listening, and end the relay soon. It answers the questions that wait."""
@@ -144,6 +151,7 @@ class CloneRelay:
 
     def _begin(self) -> None:
         self._engine, self._is_moving = settings.read(self.place.store), False
+        self._began_at = self._loop.now()
         self._relay = Relay(self.place, self._env, self._open_carrier, self._say, self._heard)
         self._thread = threading.Thread(target=self._run, name="bb-relay", daemon=True)
         self._thread.start()
@@ -156,10 +164,17 @@ class CloneRelay:
         self._loop.call_from_thread(self._start_later)
 
     def _start_later(self) -> None:
-        """The relay has ended: start it again later, unless it was stopped."""
-        if not self._is_stopping:
-            self._loop.later(self._pause, self._begin_again)
-            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        """The relay has ended: start it again, unless it was stopped. If it has failed, later, and each time in a row
+        after a longer pause."""
+        if self._is_stopping:
+            return
+        if self._is_moving:
+            self._begin_again()
+            return
+        if self._loop.now() - self._began_at > LONGEST_PAUSE:
+            self._pause = FIRST_PAUSE
+        self._loop.later(self._pause, self._begin_again)
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def _begin_again(self) -> None:
         if not self._is_stopping:

@@ -50,18 +50,28 @@ class QuestionSocket:
         self._store = store
         self._asked = asked
         self._clients: set[Connection] = set()
+        self._env = env
         self._path = self._token = ""
-        self._listener = self._unix(env) if sys.platform != "win32" else self._tcp()
-        self._listener.listen(BACKLOG)
-        self._listener.setblocking(False)
-        self._write_address()
-        loop.watch(self._listener.fileno(), READ, self._accept)
+        self._listen()
         self._sweeping = loop.later(SWEEP, self._sweep)
 
     @property
     def number_of_clients(self) -> int:
         """The number of commands that are connected."""
         return len(self._clients)
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether commands can find the socket. The folder of a long path's socket may be cleaned by the system."""
+        files = [fleet_files.path(self._store, fleet_files.ADDRESS), *([self._path] if self._path else [])]
+        return self._listener.fileno() >= 0 and all(os.path.exists(file) for file in files)
+
+    def listen_again(self) -> None:
+        """Make the socket and its address anew. Those who are connected stay connected."""
+        if self._listener.fileno() >= 0:
+            self._loop.forget(self._listener.fileno())
+            self._listener.close()
+        self._listen()
 
     def stop_listening(self, *, leaves_files: bool = False) -> None:
         """Take no more questions: commands see that no relay runs. Those that were asked can still be answered. It
@@ -85,9 +95,20 @@ class QuestionSocket:
 
     # -- listening
 
-    def _unix(self, env: Mapping[str, str]) -> socket.socket:
+    def _listen(self) -> None:
+        self._listener = self._unix() if sys.platform != "win32" else self._tcp()
+        try:
+            self._listener.listen(BACKLOG)
+            self._listener.setblocking(False)
+            self._write_address()
+            self._loop.watch(self._listener.fileno(), READ, self._accept)
+        except BaseException:
+            self._listener.close()
+            raise
+
+    def _unix(self) -> socket.socket:
         folder = os.path.join(self._store, fleet_files.FOLDER)
-        self._path = endpoint.socket_path(folder, fleet_files.SOCKET, env)
+        self._path = endpoint.socket_path(folder, fleet_files.SOCKET, self._env)
         disk.remove_if_there(self._path)  # this process has the lock of the relay, so no other one uses the socket
         return endpoint.bound_socket(self._path)
 

@@ -43,7 +43,7 @@ class Relays:
         self._ending: list[CloneRelay] = []
         self._places: dict[str, Place] = {}  # that are remembered
         self._gone_since: dict[str, float] = {}  # remembered clones that are not there any more
-        self._refused: dict[str, str] = {}  # why a remembered clone has no relay here, as it was logged last
+        self._warned: dict[str, str] = {}  # what is wrong with a clone or its relay, as it was logged last
 
     def begin(self) -> None:
         """Resume the relays of the clones that the last daemon attended, and look after all from now on."""
@@ -64,6 +64,7 @@ class Relays:
             self._remember({**self._places, place.store: place})
         else:
             self._relays[place.store].reconnect_if_moved()
+            self._relays[place.store].be_found()
         return {"attended": True, "started": is_started, "elsewhere": False, "store": place.store}
 
     @property
@@ -112,10 +113,19 @@ class Relays:
                 self._log.info(f"{place.title} has left its fleet")
                 self._end(running)
             elif running:
-                running.reconnect_if_moved()
+                self._look_after(running)
             else:
                 self._resume(place)
         self._loop.later(LOOK_AGAIN, self._look)
+
+    def _look_after(self, running: CloneRelay) -> None:
+        running.reconnect_if_moved()
+        try:
+            running.be_found()
+        except BbError as refusal:  # the disk may be full
+            self._warn(running.place, f"commands do not find the relay of {running.place.title}: {refusal.message}")
+        else:
+            self._warned.pop(running.place.store, None)
 
     def _end(self, running: CloneRelay) -> None:
         """End a relay, without waiting for it."""
@@ -137,14 +147,18 @@ class Relays:
         except NotInFleet.error:
             self._forget(place)
         except BbError as refusal:
-            if self._refused.get(place.store) != refusal.message:
-                self._refused[place.store] = refusal.message
-                self._log.warning(f"the relay of {place.title} does not run here: {refusal.message}")
+            self._warn(place, f"the relay of {place.title} does not run here: {refusal.message}")
+
+    def _warn(self, place: Place, text: str) -> None:
+        """Log a warning about a clone, unless it is the same as the last one."""
+        if self._warned.get(place.store) != text:
+            self._warned[place.store] = text
+            self._log.warning(text)
 
     def _start(self, place: Place) -> None:
         heard = partial(self._heard, place)
         self._relays[place.store] = clone_relay.attend(place, self._loop, self._desk.env, self._log, heard)
-        self._refused.pop(place.store, None)
+        self._warned.pop(place.store, None)
         self._log.info(f"runs the relay of {place.title}, {place.store}")
 
     def _forget(self, place: Place) -> None:

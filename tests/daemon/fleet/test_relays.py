@@ -216,6 +216,73 @@ def test_a_relay_that_fails_starts_again(stand: Stand):
     assert "a bug of the test" in stand.log.read_text()
 
 
+def test_a_relay_that_moves_begins_again_at_once_however_often_it_moves(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(clone_relay, "FIRST_PAUSE", 1000.0)
+    place = clone(stand.folder)
+    stand.relays.attend(place)
+
+    for number in range(2, 8):
+        settings.write(place.store, EngineAddress("postgres", f"service=number-{number}"))
+        stand.relays.attend(place)
+        stand.until(lambda wanted=number: len(Scripted.made) == wanted)
+
+
+def test_after_a_long_time_without_a_failure_the_next_pause_is_short(stand: Stand, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(clone_relay, "LONGEST_PAUSE", 0.0)
+    place = clone(stand.folder)
+    stand.relays.attend(place)
+    (running,) = stand.relays.all_relays
+    running._pause = 1000.0
+
+    Scripted.made[0]._over.set()
+
+    stand.until(lambda: len(Scripted.made) == 2)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_relay_whose_socket_cannot_be_made_leaves_no_thread_and_no_lock(stand: Stand):
+    place = clone(stand.folder)
+    address = Path(fleet_files.path(place.store, fleet_files.ADDRESS))
+    (address / "in the way").mkdir(parents=True)
+    files, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+
+    for _ in range(3):
+        with pytest.raises(BbError):
+            stand.relays.attend(place)
+
+    assert Scripted.made == []
+    assert threading.active_count() == threads
+    assert len(os.listdir("/proc/self/fd")) == files
+    assert not is_held(fleet_files.path(place.store, fleet_files.LOCK))
+    shutil.rmtree(address)
+    assert stand.relays.attend(place)["started"] is True
+
+
+@pytest.mark.parametrize("name", [fleet_files.SOCKET, fleet_files.ADDRESS])
+@pytest.mark.parametrize("asks", [True, False])
+def test_a_socket_that_was_removed_is_made_anew(stand: Stand, name: str, asks: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bb.daemon.fleet.relays.LOOK_AGAIN", 0.01)
+    place = clone(stand.folder)
+    Scripted.answers = {"status": {}}
+    stand.relays.begin()
+    stand.relays.attend(place)
+    waits = stand.asked(place.store, ask="waits")
+    stand.until(lambda: Scripted.kept)
+    os.unlink(fleet_files.path(place.store, name))
+
+    if asks:
+        stand.relays.attend(place)
+    else:
+        stand.until(lambda: os.path.exists(fleet_files.path(place.store, name)))
+
+    assert stand.asked(place.store, ask="status")() == {}
+    assert len(Scripted.made) == 1
+    Scripted.kept.pop()({"ok": True, "result": {"still": "connected"}})
+    assert waits() == {"still": "connected"}
+
+
 def test_there_is_work_while_a_command_waits_and_its_end_is_an_answer(stand: Stand):
     place = clone(stand.folder)
     stand.relays.attend(place)
