@@ -17,7 +17,7 @@ from bb.kernel.errors import BbError, Busy
 from bb.ledger.files import disk
 from bb.ledger.files.lock import is_replaced, is_still_at, taken_for_good
 from bb.ledger.fleet import engines, relay, settings
-from bb.ledger.fleet.outbox import RelayStopped
+from bb.ledger.fleet.asking import RelayStopped
 from bb.ledger.fleet.relay import Relay
 from bb.ledger.fleet.settings import EngineAddress, NotInFleet
 from bb.ledger.git.place import Place
@@ -60,7 +60,9 @@ class CloneRelay:
             if_this_fails.callback(self._follow_up.close)
             self._closing_logs = ClosingLogs(place, loop, log)
             if_this_fails.callback(self._closing_logs.close)
-            self._socket = QuestionSocket(loop, place.store, env, self.ask)  # it is asked in the loop, which turns later
+            self._socket = QuestionSocket(
+                loop, place.store, env, self.ask
+            )  # it is asked in the loop, which turns later
             if_this_fails.callback(self._socket.close)
             self._begin()  # last: a thread that runs must have the lock
             if_this_fails.pop_all()

@@ -13,7 +13,7 @@ import _socket
 import time
 
 from bb.kernel import json_text
-from bb.kernel.errors import Busy
+from bb.kernel.errors import BbError, Busy
 from bb.kernel.received_refusals import refusal_from
 from bb.ledger.files import disk
 from bb.ledger.local import fleet_files
@@ -45,6 +45,15 @@ RelayLost = Busy.declare(
     "The relay of this clone ended before it answered, so the outcome is not known",
     hint="run the command again, which starts the daemon if that has ended; `bb daemon logs` may show why it ended",
 )
+RelayStopped = Busy.declare(
+    "RELAY_STOPPED", "The relay of this clone is ending", hint="ask again; `bb daemon start` starts it"
+)
+OVER = frozenset([RelayGone.code, RelayLost.code, RelayStopped.code])
+
+
+def is_over(refusal: BbError) -> bool:
+    """Whether REFUSAL says only that the relay has ended, so that the next one can answer."""
+    return refusal.code in OVER or refusal.details.get("ended") is True
 
 
 class Address:

@@ -46,9 +46,6 @@ FleetBehind = Busy.declare(
     "The engine did not answer within the time that was allowed",
     hint="`bb fleet status` shows what is not sent or read yet; it goes on by itself",
 )
-RelayStopped = Busy.declare(
-    "RELAY_STOPPED", "The relay of this clone is ending", hint="ask again; `bb daemon start` starts it"
-)
 RelayRequest = Usage.declare("RELAY_REQUEST", "The relay does not understand the request")
 
 
@@ -320,10 +317,12 @@ class Outbox:
         return found
 
     def end(self, refusal: BbError) -> list[tuple[Ask, Answer]]:
-        """The answers when the relay ends. Lines that may have been sent are pending."""
+        """The answers when the relay ends. Lines that may have been sent are pending; `ended` says that another relay
+        can tell what they are."""
         asks, self.asks, self._new = self.asks, [], []
         never = float("inf")
-        return [(ask, pending(refusal.message) if self._is_uncertain(ask, never) else refused(refusal)) for ask in asks]
+        uncertain = pending(refusal.message, ended=True)
+        return [(ask, uncertain if self._is_uncertain(ask, never) else refused(refusal)) for ask in asks]
 
     def _answer(self, ask: Ask, now: float) -> Answer | None:
         if self.stop is not None:
@@ -402,11 +401,12 @@ class Outbox:
                 yield event, {"state": "void", "reason": "this clone has not recorded such a line"}
 
 
-def pending(why: str) -> Answer:
+def pending(why: str, **details: Any) -> Answer:
     """The answer about lines that may have been sent."""
     message = f"it is not known yet whether the reservation is admitted in every clone: {why}"
     hint = "ask again: `bb sync` settles it; the reservation stays recorded until then"
-    return {"ok": False, "error": {"code": PENDING, "message": message, "exit_status": Busy.exit_status, "hint": hint}}
+    about = {"code": PENDING, "message": message, "exit_status": Busy.exit_status, "hint": hint, "details": details}
+    return {"ok": False, "error": about}
 
 
 def refused(error: BbError) -> Answer:

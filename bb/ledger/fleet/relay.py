@@ -45,10 +45,11 @@ from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.record import quicken
 from bb.ledger.fleet import status
+from bb.ledger.fleet.asking import RelayStopped
 from bb.ledger.fleet.engine_loop import EngineLoop
 from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.outbox import PENDING as PENDING  # noqa: PLC0414  (clients know these from here)
-from bb.ledger.fleet.outbox import Ask, Outbox, RelayStopped
+from bb.ledger.fleet.outbox import Ask, Outbox
 from bb.ledger.fleet.outbox import FleetBehind as FleetBehind  # noqa: PLC0414
 from bb.ledger.fleet.outbox import RelayRequest as RelayRequest  # noqa: PLC0414
 from bb.ledger.fleet.outbox import refused as refused  # noqa: PLC0414

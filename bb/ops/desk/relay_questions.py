@@ -1,15 +1,15 @@
 """What ops ask the relay of their clone, and how old its results are. If no relay answers, the daemon is started.
 
-A daemon that was killed can be connected to until the system has closed its sockets. So a question whose connection
-ends without an answer is asked again, of the daemon that is started then. This changes no outcome: every question asks
-what holds of lines that are recorded, or to do what is done only once.
+A daemon that was killed can be connected to until the system has closed its sockets, and one that is stopped answers
+that it ends. So a question that is not answered for such a reason is asked again, of the relay that is started then.
+This changes no outcome: every question asks what holds of lines that are recorded, or to do what is done only once.
 """
 
 from __future__ import annotations
 
 import time
 
-from bb.kernel.errors import Refused
+from bb.kernel.errors import BbError, Refused
 from bb.ledger.fleet import asking
 from bb.ledger.published import pins
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bb.ledger.published.fleet_results import FleetResults
     from bb.ops.desk.desk import Desk
 
-ATTEMPTS, PAUSE = 3, 0.1  # seconds, until the sockets of a daemon that was killed are closed
+TO_RESTART, PAUSE = 3.0, 0.1  # seconds until a relay that ends has ended, and between two attempts
 TO_READ = 10.0  # seconds for the first results of a clone that has just joined
 
 NotFolded = Refused.declare(
@@ -46,15 +46,29 @@ def connected(desk: Desk) -> Connected:
 def ask(desk: Desk, ask: str, patience: float, at: Connected | None = None, **members: Any) -> dict[str, Any]:
     """The relay's answer to a question of the kind ASK, through the connection AT if one is open already."""
     question = {"ask": ask, **members}
-    for _ in range(ATTEMPTS - 1):
-        with at or connected(desk) as connection:
+    over: BbError | None = None
+    first = 0.0
+    while True:
+        with at or _connected_again(desk, over) as connection:
             try:
                 return connection.ask(question, patience)
-            except (asking.RelayGone.error, asking.RelayLost.error):
-                at = None
+            except BbError as refusal:
+                first = first or time.monotonic()
+                if not asking.is_over(refusal) or time.monotonic() - first > TO_RESTART:
+                    raise
+                over, at = refusal, None
         time.sleep(PAUSE)
-    with connected(desk) as connection:
-        return connection.ask(question, patience)
+
+
+def _connected_again(desk: Desk, over: BbError | None) -> Connected:
+    """A connection to the next relay, since that of the refusal OVER has ended. If there is no next one, and the first
+    one was asked, the outcome is what OVER says of it."""
+    try:
+        return connected(desk)
+    except BbError as refusal:
+        if over is None or over.code == asking.RelayGone.code:
+            raise
+        raise over from refusal
 
 
 def results(desk: Desk) -> FleetResults:

@@ -216,9 +216,7 @@ def test_a_relay_that_fails_starts_again(stand: Stand):
     assert "a bug of the test" in stand.log.read_text()
 
 
-def test_a_relay_that_moves_begins_again_at_once_however_often_it_moves(
-    stand: Stand, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_relay_that_moves_begins_again_at_once_however_often_it_moves(stand: Stand, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(clone_relay, "FIRST_PAUSE", 1000.0)
     place = clone(stand.folder)
     stand.relays.attend(place)

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bb.kernel.errors import BbError
+from bb.kernel.received_refusals import refusal_from
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineRewound, EngineUnreachable
-from bb.ledger.fleet.outbox import MOST_LINES, RECENT, SOON, Ask, Batch, Outbox, RelayStopped
+from bb.ledger.fleet.asking import RelayStopped, is_over
+from bb.ledger.fleet.outbox import MOST_LINES, RECENT, SOON, Ask, Batch, Outbox
 from tests.examples import examples
 
 US, OTHER = "abcdefghijkl", "mnopqrstuvwx"
@@ -220,9 +222,10 @@ def test_when_the_relay_ends_only_what_was_not_sent_is_called_so():
     asked(at, "settle", events=[f"{US}.1"])
     asked(at, "settle", events=[f"{US}.2"])
     at.sends(Batch(US, 1, 1))
-    codes = [answer["error"]["code"] for _, answer in at.end(RelayStopped())]
+    refusals = [refusal_from(answer["error"]) for _, answer in at.end(RelayStopped())]
 
-    assert codes == ["GRANT_PENDING", "RELAY_STOPPED"]
+    assert [refusal.code for refusal in refusals] == ["GRANT_PENDING", "RELAY_STOPPED"]
+    assert all(is_over(refusal) for refusal in refusals), "the next relay can tell"
 
 
 STEPS = st.lists(

@@ -3,16 +3,19 @@ moment, and longer on a busy machine. A command in that moment is served by the 
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bb.ledger.files.lock import taken_for_good
-from bb.ledger.fleet import asking
+from bb.ledger.fleet import asking, outbox, relay
+from bb.ledger.fleet.asking import RelayStopped
 from bb.ledger.local import descriptor, fleet_files
 from bb.ledger.local.descriptor import AlreadyRunning
 from tests import engines
@@ -65,6 +68,14 @@ class Dying:
                 if not left:
                     self._socket.close()
 
+    def answers(self, answer: dict[str, Any]) -> None:
+        """Answer the command that asks now, and take no more connections."""
+        connection, _ = self._socket.accept()
+        with connection:
+            assert connection.recv(1)
+            connection.sendall(json.dumps(answer).encode() + b"\n")
+            self._socket.close()
+
     def lets_go(self, *names: str) -> None:
         for name in names:
             os.close(self._locks[name] or -1)
@@ -80,6 +91,29 @@ def test_a_question_to_it_is_asked_again_of_the_next_daemon(two: Fleet, having_r
         dying.lets_go("daemon", "relay")
 
         assert reserving.result().data["token"]
+
+
+@pytest.mark.parametrize("answer", [relay.refused(RelayStopped()), outbox.pending("it ends", ended=True)])
+def test_a_question_that_it_refuses_because_it_ends_is_asked_again(two: Fleet, answer: dict[str, Any]):
+    dying = Dying(two)
+    with ThreadPoolExecutor() as beside:
+        reserving = _reserving(beside, two, f"stopped-{answer['error']['code']}")
+        dying.answers(answer)
+        dying.lets_go("daemon", "relay")
+
+        assert reserving.result().data["token"]
+
+
+def test_if_there_is_no_next_daemon_what_may_have_been_sent_is_pending(two: Fleet):
+    dying = Dying(two)
+    with ThreadPoolExecutor() as beside:
+        reserving = _reserving(beside, two, "no-next", BB_DAEMON="off")
+        dying.closes_its_socket(having_read=True)
+        dying.lets_go("daemon", "relay")
+
+        assert reserving.result().code == "GRANT_PENDING"
+    assert two.here.text("daemon", "start").status == 0
+    until(lambda: two.here.token("no-next"))
 
 
 def test_the_next_daemon_starts_when_its_lock_is_free(two: Fleet):
@@ -107,5 +141,5 @@ def test_the_next_daemon_runs_the_relay_when_its_lock_is_free(two: Fleet):
         assert reserving.result().data["token"]
 
 
-def _reserving(beside: ThreadPoolExecutor, two: Fleet, scope: str) -> Future[Ran]:
-    return beside.submit(two.here.at.started, "reserve", scope, "--json", BB_AGENT=two.here.agent)
+def _reserving(beside: ThreadPoolExecutor, two: Fleet, scope: str, **settings: str) -> Future[Ran]:
+    return beside.submit(two.here.at.started, "reserve", scope, "--json", BB_AGENT=two.here.agent, **settings)
