@@ -72,6 +72,7 @@ class Pins(Record):
     compared: str = ""  # the state of git's configuration when the addresses were last compared
     at_snapshot: tuple[str, Admitted] | None = None  # a snapshot's commit, and the results there; not saved
     fleet: FleetResults | None = None  # what the relay has computed, while the home remote's ledger has a fleet
+    is_unread: bool = False  # whether this clone has joined that fleet, and no results of its relay can be used
 
     @property
     def in_force(self) -> Admitted:
@@ -97,6 +98,11 @@ class Pins(Record):
     def is_elsewhere(self) -> bool:
         """Whether the arbiter is another remote than those that this clone has read."""
         return self.named is not None and self.arbiter is None
+
+    @property
+    def lacks_order(self) -> bool:
+        """Whether the order that decides about global reservations is not known here, or only an old part of it."""
+        return self.is_elsewhere or self.is_unread
 
     def remote(self, name: str) -> Pin:
         return self.remotes.get(name, Pin())
@@ -139,7 +145,9 @@ def _with_fleet(store: str, saved: Pins) -> Pins:
     from bb.ledger.published import fleet_results  # noqa: PLC0415  (needed only in a fleet)
 
     found = fleet_results.read(store)
-    return saved.replace(fleet=found) if found and found.incarnation == terms.incarnation else saved
+    if found and found.incarnation == terms.incarnation:
+        return saved.replace(fleet=found)
+    return saved.replace(is_unread=True) if fleet_results.has_joined(store) else saved
 
 
 def _read(path: str) -> Pins:

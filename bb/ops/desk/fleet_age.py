@@ -15,10 +15,13 @@ OLD = 15  # seconds; a relay whose engine answers compares its place every ten s
 
 def member(desk: Desk, *, only_if_old: bool = False) -> dict[str, Any]:
     """The member `fleet` of an answer: up to which place this clone has read the engine's log, and the seconds since
-    that was last known to be everything, which are null if it never was. Empty outside a fleet."""
-    found = pins.read(desk.place.store).fleet if desk.is_in_fleet else None
-    if found is None:
+    that was last known to be everything, which are null if it never was. Both are null if it has read nothing. Empty
+    outside a fleet."""
+    if not desk.is_in_fleet:
         return {}
+    found = pins.read(desk.place.store).fleet
+    if found is None:
+        return {"fleet": {"place": None, "age_seconds": None}}
     age = max(desk.now() - found.current_at, 0) / 1000 if found.current_at else None
     if only_if_old and age is not None and age < OLD:
         return {}

@@ -26,7 +26,7 @@ class Ledger(Holdings):
     def __init__(self, settled: Admitted, *ever: Reservation) -> None:
         super().__init__(None, "", NOON + 48 * HOUR, 15, ignore_case=False)  # type: ignore[arg-type]
         self._ever = list(ever)
-        self._pins: Any = SimpleNamespace(in_force=settled, is_elsewhere=False)
+        self._pins: Any = SimpleNamespace(in_force=settled, lacks_order=False)
 
     def all_ever(self) -> list[Reservation]:
         return self._ever

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -48,3 +50,26 @@ def test_a_relay_that_has_lost_the_log_of_its_file_makes_both_anew(two: Fleet):
     until(lambda: two.here.reserve("five").status == 0)
     assert two.here.token("five")
     assert two.here.text("check", "three").out.startswith("held")
+
+
+@pytest.mark.parametrize("damage", ["another version", "removed"])
+def test_what_another_machine_holds_is_not_free_while_nobody_knows_who_was_admitted(two: Fleet, damage: str):
+    results = Path(fleet_results.path_of(two.here.store))
+    assert two.there.reserve(damage).data["token"]
+    until(lambda: two.here.text("check", damage).out.startswith("held"))
+
+    def meanwhile() -> None:
+        if damage == "removed":
+            for rest in ("", "-wal", "-shm"):
+                results.with_name(results.name + rest).unlink(missing_ok=True)
+        else:
+            with contextlib.closing(sqlite3.connect(results)) as file:
+                file.execute(f"pragma user_version = {fleet_results.VERSION + 1}")
+        checked = two.here.json("check", damage, BB_DAEMON="off")
+        assert (checked.status, checked.code) == (7, "PATH_HELD")
+        assert checked.envelope["error"]["details"]["fleet"] == {"place": None, "age_seconds": None}
+        assert "has not read everything" in two.here.text("check", "free", BB_DAEMON="off").out
+
+    two.here.restart_daemon(meanwhile)
+    assert two.here.json("check", damage).code == "PATH_HELD"
+    until(lambda: two.here.json("check", "free").data["fleet"]["place"])
