@@ -39,6 +39,8 @@ NOT_PASSED_ON = frozenset(
     ["BB_AGENT", *callers.VARIABLES, "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED]
 )
 LAST_WORDS = 10  # lines of its log in an error
+# The daemon, or another process that has the lock of the relay, has ended or is about to.
+ENDED = (asking.RelayGone.error, asking.RelayLost.error, DaemonUnavailable.error, client.OutcomeUnknown.error)
 
 DaemonNotStarted = Refused.declare(
     "DAEMON_NOT_STARTED",
@@ -57,8 +59,18 @@ def start(
     env: Mapping[str, str], idle: int | None, *, anonymous: bool = False, metrics: int | None = None
 ) -> dict[str, Any]:
     """Start the daemon if it is not running, and wait until it answers. In a clone that has joined a fleet, it runs the
-    relay of the clone from now on."""
-    return (answer := _start(env, idle, anonymous=anonymous, metrics=metrics)) | _attended(answer["home"], env)
+    relay of the clone from now on. If another command ends the daemon meanwhile, it is started again."""
+    answer = _start(env, idle, anonymous=anonymous, metrics=metrics)
+    deadline = time.monotonic() + TO_START
+    while True:
+        try:
+            return answer | _attended(answer["home"], env)
+        except ENDED as refusal:
+            if time.monotonic() > deadline:
+                return answer | _not_attended(refusal)
+        time.sleep(5 * PAUSE)
+        again = _start(env, idle, anonymous=anonymous, metrics=metrics)
+        answer = answer if again["pid"] == answer["pid"] else again
 
 
 def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -69,26 +81,19 @@ def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
         store = places.find(cwd, env).store
         if not settings.is_joined(store):
             return {}
-        return {"fleet": _attended_relay(home, cwd, store)}
+        answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
+        return {"fleet": answer | {"engine": _state_of_engine(store)}}
     except (places.NotARepository.error, FileNotFoundError):
         return {}
+    except ENDED:
+        raise
     except BbError as refusal:
-        refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
-        return {"fleet": {"attended": False, "refused": refused}}
+        return _not_attended(refusal)
 
 
-def _attended_relay(home: str, cwd: str, store: str) -> dict[str, Any]:
-    """Let the daemon run the relay of a clone. If another process holds the lock of the relay but does not answer, that
-    is about to end, and the daemon is asked again."""
-    deadline = time.monotonic() + TO_START
-    while True:
-        answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
-        try:
-            return answer | {"engine": _state_of_engine(store)}
-        except (asking.RelayGone.error, asking.RelayLost.error):
-            if not answer.get("elsewhere") or time.monotonic() > deadline:
-                raise
-        time.sleep(5 * PAUSE)
+def _not_attended(refusal: BbError) -> dict[str, Any]:
+    refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+    return {"fleet": {"attended": False, "refused": refused}}
 
 
 def _state_of_engine(store: str) -> str:
