@@ -38,6 +38,8 @@ VARIABLES = {
     "PGSSLKEY": "sslkey",
     "PGSSLCRL": "sslcrl",
     "PGTARGETSESSIONATTRS": "target_session_attrs",
+    "PGLOADBALANCEHOSTS": "load_balance_hosts",
+    "PGOPTIONS": "options",
     "PGCHANNELBINDING": "channel_binding",
     "PGGSSENCMODE": "gssencmode",
 }
