@@ -8,6 +8,7 @@ import sys
 from bb.daemon.run import Daemon
 from bb.kernel.errors import BbError
 from bb.kernel.escaping import harmless
+from bb.ledger.carrier import postgres_variables
 
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
 
@@ -21,7 +22,9 @@ def main() -> int:
         sys.stderr.write(f"Error: [INVALID_VALUE] {IDLE} must be a number of seconds, not {harmless(written[:40])!r}\n")
         return 2
     try:
-        Daemon(os.environ, idle).run()
+        daemon = Daemon(os.environ, idle)  # its actors have the whole environment
+        postgres_variables.leave_out(os.environ)
+        daemon.run()
     except BbError as error:
         sys.stderr.write(f"Error: [{error.code}] {harmless(error.message)}\nHint: {harmless(error.hint or '')}\n")
         return error.exit_status

@@ -28,6 +28,7 @@ from bb.start import ALONE
 from bb.wire import client
 
 TO_START, TO_STOP, TO_PING = 10.0, 20.0, 2.0  # seconds
+TO_KILL = 5.0  # seconds for a process that was killed to end
 TO_CONNECT = 8.0  # seconds for the first connection to the engine of a fleet
 PAUSE = 0.01
 IDLE = "BB_DAEMON_EXIT_WHEN_IDLE"
@@ -38,6 +39,8 @@ NOT_PASSED_ON = frozenset(
     ["BB_AGENT", *callers.VARIABLES, "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED]
 )
 LAST_WORDS = 10  # lines of its log in an error
+# The daemon, or another process that has the lock of the relay, has ended or is about to.
+ENDED = (asking.RelayGone.error, asking.RelayLost.error, DaemonUnavailable.error, client.OutcomeUnknown.error)
 
 DaemonNotStarted = Refused.declare(
     "DAEMON_NOT_STARTED",
@@ -56,8 +59,18 @@ def start(
     env: Mapping[str, str], idle: int | None, *, anonymous: bool = False, metrics: int | None = None
 ) -> dict[str, Any]:
     """Start the daemon if it is not running, and wait until it answers. In a clone that has joined a fleet, it runs the
-    relay of the clone from now on."""
-    return (answer := _start(env, idle, anonymous=anonymous, metrics=metrics)) | _attended(answer["home"], env)
+    relay of the clone from now on. If another command ends the daemon meanwhile, it is started again."""
+    answer = _start(env, idle, anonymous=anonymous, metrics=metrics)
+    deadline = time.monotonic() + TO_START
+    while True:
+        try:
+            return answer | _attended(answer["home"], env)
+        except ENDED as refusal:
+            if time.monotonic() > deadline:
+                return answer | _not_attended(refusal)
+        time.sleep(5 * PAUSE)
+        again = _start(env, idle, anonymous=anonymous, metrics=metrics)
+        answer = answer if again["pid"] == answer["pid"] else again
 
 
 def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -68,26 +81,19 @@ def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
         store = places.find(cwd, env).store
         if not settings.is_joined(store):
             return {}
-        return {"fleet": _attended_relay(home, cwd, store)}
+        answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
+        return {"fleet": answer | {"engine": _state_of_engine(store)}}
     except (places.NotARepository.error, FileNotFoundError):
         return {}
+    except ENDED:
+        raise
     except BbError as refusal:
-        refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
-        return {"fleet": {"attended": False, "refused": refused}}
+        return _not_attended(refusal)
 
 
-def _attended_relay(home: str, cwd: str, store: str) -> dict[str, Any]:
-    """Let the daemon run the relay of a clone. If another process holds the lock of the relay but does not answer, that
-    is about to end, and the daemon is asked again."""
-    deadline = time.monotonic() + TO_START
-    while True:
-        answer = client.ask(home, "fleet_attend", {"cwd": cwd}, patience=TO_START)
-        try:
-            return answer | {"engine": _state_of_engine(store)}
-        except (asking.RelayGone.error, asking.RelayLost.error):
-            if not answer.get("elsewhere") or time.monotonic() > deadline:
-                raise
-        time.sleep(5 * PAUSE)
+def _not_attended(refusal: BbError) -> dict[str, Any]:
+    refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+    return {"fleet": {"attended": False, "refused": refused}}
 
 
 def _state_of_engine(store: str) -> str:
@@ -139,19 +145,48 @@ def _start(env: Mapping[str, str], idle: int | None, *, anonymous: bool, metrics
 def stop(env: Mapping[str, str]) -> dict[str, Any]:
     """Stop the daemon, wait until it has ended, and return the process and actors that were stopped."""
     home = knowns.home(env)
-    if not descriptor.is_running(home):
+    if (state := _state_of_known(env, home)) is None:
         return {"stopped": False, "home": home, "pid": None, "version": None, "actors": []}
-    state = status(env)
+    if not (state["responding"] and _is_asked_to_end(home)):
+        _signal(home, state["pid"], "SIGTERM", "SIGCONT")
+    if not _has_ended(home, state["pid"], TO_STOP):
+        _signal(home, state["pid"], "SIGKILL")  # nothing is lost by it
+        if not _has_ended(home, state["pid"], TO_KILL):
+            raise DaemonNotStopped(f"process {state['pid']} still runs after {TO_STOP:.0f} seconds", pid=state["pid"])
+    return {"stopped": True, **{name: state[name] for name in ("home", "pid", "version", "actors")}}
+
+
+def _state_of_known(env: Mapping[str, str], home: str) -> dict[str, Any] | None:
+    """The state of the daemon, whose process is certain; None if no daemon runs. A daemon that begins or ends has its
+    lock and no descriptor. So it is waited for before it is refused."""
+    deadline = time.monotonic() + TO_STOP
+    while descriptor.is_running(home):
+        state = status(env)
+        if state["responding"] or _has_lock(home, state["pid"]):
+            return state
+        if time.monotonic() > deadline:
+            raise DaemonNotStopped("the daemon does not answer, and its process is not known", pid=state["pid"])
+        time.sleep(PAUSE)
+    return None
+
+
+def _is_asked_to_end(home: str) -> bool:
+    """Ask the daemon to end; whether it has answered."""
     try:
         client.ask(home, "shutdown", {}, patience=TO_START)
     except (DaemonUnavailable.error, client.OutcomeUnknown.error):
-        _terminate(home, state["pid"])
-    deadline = time.monotonic() + TO_STOP
-    while descriptor.is_running(home):
+        return False
+    return True
+
+
+def _has_ended(home: str, pid: int | None, patience: float) -> bool:
+    """Wait until the daemon PID has ended. A command may have started the next one already."""
+    deadline = time.monotonic() + patience
+    while descriptor.is_running(home) and not (pid and descriptor.address(home).pid not in (0, pid)):
         if time.monotonic() > deadline:
-            raise DaemonNotStopped(f"process {state['pid']} still runs after {TO_STOP:.0f} seconds", pid=state["pid"])
+            return False
         time.sleep(PAUSE)
-    return {"stopped": True, **{name: state[name] for name in ("home", "pid", "version", "actors")}}
+    return True
 
 
 def status(env: Mapping[str, str]) -> dict[str, Any]:
@@ -277,21 +312,26 @@ def _actors(home: str, group_id: str) -> list[dict[str, Any]]:
     return actors
 
 
-def _terminate(home: str, pid: int | None) -> None:
-    """End the daemon's process, if its id is certain."""
-    if not descriptor.is_running(home):
-        return
-    lock = os.path.join(home, "daemon", descriptor.LOCK)
-    if pid is None or not _has_open(pid, lock):
-        raise DaemonNotStopped("the daemon does not answer, and its process is not known", pid=pid)
+def _signal(home: str, pid: int | None, *names: str) -> None:
+    """Send signals to the daemon's process, if its id is certain and the system has them. A process that is stopped
+    receives SIGTERM only when SIGCONT lets it go on."""
     import signal  # noqa: PLC0415
 
+    if pid is None or not _has_lock(home, pid):
+        return
     try:
-        os.kill(pid, signal.SIGTERM)
+        for name in names:
+            if hasattr(signal, name):
+                os.kill(pid, getattr(signal, name))
     except ProcessLookupError:
         return
     except OSError as error:
         raise DaemonNotStopped(f"process {pid} cannot be ended: {error.strerror}", pid=pid) from error
+
+
+def _has_lock(home: str, pid: int | None) -> bool:
+    """Whether process PID is certainly the daemon of that home directory."""
+    return pid is not None and _has_open(pid, os.path.join(home, "daemon", descriptor.LOCK))
 
 
 def _has_open(pid: int, path: str) -> bool:

@@ -26,7 +26,8 @@ STOPPED = {  # by the code of the refusal
 
 
 def _engine(found: Foreign) -> str:
-    return f"{found['carrier']}, {sentence(found['address'])}"
+    file = f" in {sentence(found['service_file'])}" if found.get("service_file") else ""
+    return f"{found['carrier']}, {sentence(found['address'])}{file}"
 
 
 def _steps(found: Foreign, verb: str) -> Iterator[str]:

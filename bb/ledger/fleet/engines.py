@@ -58,7 +58,8 @@ def parse(text: str, env: Mapping[str, str]) -> EngineAddress:
         shown = text.rpartition("@")[2]  # what is before it may have a password
         raise InvalidEngine(f"{harmless(shown[:SHOWN])!r} is not the address of an engine")
     postgres_address = _library("bb.ledger.fleet.postgres_address", POSTGRES)
-    return EngineAddress(POSTGRES, postgres_address.complete(text, env))
+    address = postgres_address.complete(text, env)
+    return EngineAddress(POSTGRES, address, postgres_address.service_file(address, env))
 
 
 def _nats(text: str, env: Mapping[str, str]) -> str:
@@ -82,12 +83,15 @@ def open_carrier(engine: EngineAddress, repo: str, terms: FleetTerms) -> Carrier
 
 
 def _address(engine: EngineAddress) -> str:
-    """Where to connect. What a service names may have changed since the address was saved, so whether TLS is demanded
-    is decided anew."""
+    """Where to connect. What a service names may have changed since the address was saved, so it is read, and whether
+    TLS is demanded is decided, anew."""
     if engine.carrier != POSTGRES:
         return engine.address
     postgres_address = _library("bb.ledger.fleet.postgres_address", POSTGRES)
-    return str(postgres_address.complete(engine.address, os.environ))
+    if not engine.service_file:
+        return str(postgres_address.complete(engine.address, os.environ))
+    env = {**os.environ, postgres_address.SERVICE_FILE: engine.service_file}
+    return str(postgres_address.resolved(postgres_address.complete(engine.address, env), engine.service_file))
 
 
 def keeper(engine: EngineAddress) -> Keeper:

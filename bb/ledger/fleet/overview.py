@@ -105,7 +105,7 @@ def _saved(known: Pins, tip: Tip | None, engine: EngineAddress | None, now: int)
     return {
         "state": NOT_JOINED if terms else NONE,
         "terms": terms.as_dict() if terms else None,
-        "engine": {"carrier": engine.carrier, "address": engine.address} if engine else None,
+        "engine": engine.members if engine else None,
         "relay": False,
         "code": None,
         "message": None,

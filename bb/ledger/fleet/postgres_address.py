@@ -14,6 +14,7 @@ from psycopg import conninfo, pq
 
 from bb.kernel.escaping import harmless
 from bb.ledger.carrier import postgres_service
+from bb.ledger.carrier.door import EngineUnreachable
 from bb.ledger.fleet import settings
 
 TYPE_CHECKING = False
@@ -31,16 +32,18 @@ VARIABLES = {
     "PGUSER": "user",
     "PGPASSFILE": "passfile",
     "PGSERVICE": "service",
-    "PGSERVICEFILE": "servicefile",
     "PGSSLMODE": "sslmode",
     "PGSSLROOTCERT": "sslrootcert",
     "PGSSLCERT": "sslcert",
     "PGSSLKEY": "sslkey",
     "PGSSLCRL": "sslcrl",
     "PGTARGETSESSIONATTRS": "target_session_attrs",
+    "PGLOADBALANCEHOSTS": "load_balance_hosts",
+    "PGOPTIONS": "options",
     "PGCHANNELBINDING": "channel_binding",
     "PGGSSENCMODE": "gssencmode",
 }
+SERVICE_FILE = "PGSERVICEFILE"
 LAST_PORT = 65535
 STRICT = "verify-full"  # the server must show a certificate for the name that we connect to
 
@@ -61,6 +64,32 @@ def complete(text: str, env: Mapping[str, str]) -> str:
     if "sslmode" not in everything and (is_unknown or not is_local(everything)):
         ours["sslmode"] = STRICT
     return conninfo.make_conninfo("", **{name: _absolute(name, value) for name, value in ours.items()})
+
+
+def service_file(address: str, env: Mapping[str, str]) -> str:
+    """The file of services that only a variable in ENV names, if the service of a complete ADDRESS is in it. It is
+    saved beside the address, because most versions of libpq have no option for it."""
+    given = _read(address)
+    path = env.get(SERVICE_FILE, "")
+    if not path or "servicefile" in given or "service" not in given:
+        return ""
+    return os.path.abspath(path) if postgres_service.options(given["service"], {SERVICE_FILE: path}) else ""
+
+
+def resolved(address: str, file: str) -> str:
+    """The complete ADDRESS with what FILE says about its service, instead of the service. libpq would take the file
+    from the environment, which is the same for all clones that the daemon connects."""
+    given = _read(address)
+    name = given.pop("service", "")
+    service = postgres_service.options(name, {SERVICE_FILE: file})
+    if not service:
+        hint = f"write a section with that name into {file}, or run `bb fleet join` with the new address"
+        raise EngineUnreachable(f"{file} does not define the service {name}", hint=hint)
+    try:
+        return conninfo.make_conninfo("", **{**service, **given})
+    except psycopg.ProgrammingError as error:
+        shown = harmless(str(error).strip()[:200])  # the name of an option, and no value, which may be a password
+        raise EngineUnreachable(f"libpq cannot read the service {name} in {file}: {shown}") from None
 
 
 def is_local(options: Mapping[str, str]) -> bool:
@@ -105,7 +134,7 @@ def _known() -> frozenset[str]:
 
 
 def _file_in(given: Mapping[str, str]) -> dict[str, str]:
-    return {"PGSERVICEFILE": given["servicefile"]} if "servicefile" in given else {}
+    return {SERVICE_FILE: given["servicefile"]} if "servicefile" in given else {}
 
 
 def _absolute(name: str, value: str) -> str:

@@ -76,10 +76,11 @@ class OpenLog(Record):
     address: str
     repo: str
     incarnation: str
+    service_file: str = ""
 
     @property
     def engine(self) -> EngineAddress:
-        return EngineAddress(self.carrier, self.address)
+        return EngineAddress(self.carrier, self.address, self.service_file)
 
 
 def still_open(store: str) -> list[OpenLog]:

@@ -30,10 +30,17 @@ SecretInAddress = Usage.declare(
 
 
 class EngineAddress(Record):
-    """The kind of engine, and the ADDRESS that its library connects to."""
+    """The kind of engine, and the ADDRESS that its library connects to. SERVICE_FILE is the file of libpq's services
+    that the address names one of, if it is not libpq's usual file."""
 
     carrier: str
     address: str
+    service_file: str = ""
+
+    @property
+    def members(self) -> dict[str, str]:
+        """The address as it is saved and shown."""
+        return {name: value for name, value in self.as_dict().items() if value}
 
 
 def is_joined(store: str) -> bool:
@@ -45,17 +52,18 @@ def read(store: str) -> EngineAddress | None:
     """The engine of this clone; None if it has joined none, or the file cannot be read."""
     try:
         members = json_text.read(disk.read_small(fleet_files.path(store, fleet_files.ENGINE)) or b"")
-        found = EngineAddress(members["carrier"], members["address"])
+        found = EngineAddress(members["carrier"], members["address"], members.get("service_file", ""))
     except (ValueError, TypeError, KeyError):
         return None
-    return found if found.carrier in fleet_terms.CARRIERS and type(found.address) is str else None
+    is_valid = found.carrier in fleet_terms.CARRIERS and type(found.address) is type(found.service_file) is str
+    return found if is_valid else None
 
 
 def write(store: str, engine: EngineAddress) -> None:
     """Save the engine of this clone. A power failure does not undo it."""
     disk.make_folder(fleet_files.path(store, ""))
     path = fleet_files.path(store, fleet_files.ENGINE)
-    disk.replace(path, json_text.dumps(engine.as_dict()).encode(), durable=True)
+    disk.replace(path, json_text.dumps(engine.members).encode(), durable=True)
 
 
 def remove(store: str) -> None:

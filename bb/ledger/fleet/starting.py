@@ -5,12 +5,12 @@ This is `bb daemon start` in a process of its own: it starts the daemon if none 
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 from bb.kernel import json_text
 from bb.kernel.escaping import harmless
+from bb.ledger.files import background_processes
 from bb.ledger.fleet.asking import RelayGone
 from bb.ledger.travel.background import OURSELVES
 from bb.start import ALONE
@@ -63,14 +63,9 @@ def start(cwd: str, env: Mapping[str, str]) -> None:
 
 def start_aside(cwd: str, env: Mapping[str, str]) -> bool:
     """The same, without waiting. Whether it was started."""
-    if not is_allowed(env) or not hasattr(os, "posix_spawn"):
+    if not is_allowed(env) or not background_processes.IS_POSSIBLE:
         return False
-    nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-    try:
-        os.posix_spawn(sys.executable, COMMAND, _environment(cwd, env), file_actions=nothing, setsid=True)
-    except (OSError, NotImplementedError):
-        return False
-    return True
+    return background_processes.start(COMMAND, _environment(cwd, env))
 
 
 def _environment(cwd: str, env: Mapping[str, str]) -> dict[str, str]:

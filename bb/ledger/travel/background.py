@@ -41,10 +41,9 @@ def start_if_due(place: Place, cwd: str, env: Mapping[str, str], after: float) -
         return False
     try:
         os.utime(os.path.join(place.store, last_sync.NAME))
-        nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-        command = [sys.executable, ALONE, "-c", OURSELVES, "sync", "--timeout", str(PATIENCE), "--json"]
-        ours = {"PWD": cwd, MARK: "1"}
-        os.posix_spawn(sys.executable, command, {**env, **ours}, file_actions=nothing, setsid=True)
-    except (OSError, NotImplementedError):
+    except OSError:
         return False
-    return True
+    from bb.ledger.files import background_processes  # noqa: PLC0415  (mostly none is due)
+
+    command = [sys.executable, ALONE, "-c", OURSELVES, "sync", "--timeout", str(PATIENCE), "--json"]
+    return background_processes.start(command, {**env, "PWD": cwd, MARK: "1"})

@@ -204,7 +204,7 @@ class _Beginning:
         if old is None:
             self.still_open = f"this clone does not know the engine of log {terms.incarnation}"
             return
-        log = OpenLog(old.carrier, old.address, repo, terms.incarnation)
+        log = OpenLog(old.carrier, old.address, repo, terms.incarnation, old.service_file)
         try:
             replaced_logs.close(log)
         except BbError as refusal:

@@ -74,7 +74,7 @@ def as_owner(verb: str, if_lost: str = "") -> Iterator[None]:
 
 def shown(engine: EngineAddress) -> dict[str, str]:
     """An engine in an answer."""
-    return {"carrier": engine.carrier, "address": engine.address}
+    return engine.members
 
 
 def terms_shown(terms: FleetTerms | None) -> dict[str, object] | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bb.kernel.errors import BbError
-from bb.ledger.carrier.door import AnotherEngine
+from bb.ledger.carrier.door import AnotherEngine, EngineUnreachable
 from bb.ledger.fleet import engines, settings
 from bb.ledger.fleet.settings import EngineAddress
 from bb.ledger.local import fleet_files
@@ -94,6 +94,46 @@ def test_a_service_that_names_another_server_later_gets_tls_too(tmp_path: Path, 
     assert "sslmode=verify-full" in carrier._conninfo  # type: ignore[attr-defined]
 
 
+def test_the_file_of_a_service_is_kept_if_only_a_variable_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "services").write_text("[bb]\nhost=localhost\nport=5444\nuser=ada\npassword=secret\n")
+    monkeypatch.chdir(tmp_path)
+    env = {"PGSERVICE": "bb", "PGSERVICEFILE": "services"}
+
+    found = engines.parse("", env)
+    settings.write(str(tmp_path), found)
+
+    assert found == EngineAddress("postgres", "service=bb", str(tmp_path / "services"))
+    assert settings.read(str(tmp_path)) == found
+    assert engines.parse("service=usual", env).service_file == "", "libpq looks for it elsewhere"
+    assert engines.parse("host=localhost", {"PGSERVICEFILE": "services"}).service_file == ""
+
+
+def test_a_service_of_a_kept_file_is_connected_to_as_the_file_says_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "services"
+    file.write_text("[bb]\nhost=localhost\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "another"))
+    saved = engines.parse("service=bb user=bo", {"PGSERVICEFILE": str(file)})
+    file.write_text("[bb]\nhost=db.example.org\nport=5444\nuser=ada\n")
+
+    connected = engines.open_carrier(saved, "r", FleetTerms("postgres", "0" * 16, 1))._conninfo.split()  # type: ignore[attr-defined]
+
+    assert sorted(connected) == ["host=db.example.org", "port=5444", "sslmode=verify-full", "user=bo"]
+
+
+@pytest.mark.parametrize("text", ["", "[bb]\npassword=s3cret\nhst=x\n"])
+def test_a_kept_file_without_a_sound_service_is_refused(tmp_path: Path, text: str):
+    file = tmp_path / "services"
+    file.write_text(text)
+
+    with pytest.raises(EngineUnreachable.error) as refused:
+        engines.open_carrier(
+            EngineAddress("postgres", "service=bb", str(file)), "r", FleetTerms("postgres", "0" * 16, 1)
+        )
+
+    assert str(file) in refused.value.message
+    assert "s3cret" not in refused.value.message
+
+
 def test_paths_in_an_address_do_not_depend_on_the_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
 
@@ -177,8 +217,11 @@ def test_the_engine_of_a_clone_is_saved_and_removed_with_what_was_folded_from_it
     assert list((tmp_path / "fleet").iterdir()) == []
 
 
+WRONG_FILE = b'{"carrier":"postgres","address":"service=bb","service_file":1}'
+
+
 @pytest.mark.parametrize(
-    "octets", [b"", b"{", b"[]", b'{"carrier":"redis","address":"x"}', b'{"carrier":"nats","address":1}']
+    "octets", [b"", b"{", b"[]", b'{"carrier":"redis","address":"x"}', b'{"carrier":"nats","address":1}', WRONG_FILE]
 )
 def test_a_damaged_file_is_no_engine(tmp_path: Path, octets: bytes):
     (tmp_path / "fleet").mkdir()

@@ -72,6 +72,19 @@ def test_it_knows_who_it_is_and_is_given_what_is_for_it_alone(stage: Stage):
     assert "/secret" not in shown
 
 
+def test_it_has_the_variables_of_libpq_that_the_daemon_itself_leaves_out(tmp_path: Path):
+    """They say where the relays connect. A program may need them for a database of its own."""
+    stage = Stage(tmp_path, PGHOST="db.example.org", PGUSER="ada")
+    told = stage.folder / "told"
+    try:
+        stage.add("peer-1", ["sh", "-c", f"echo $PGHOST $PGUSER > {told}.new; mv {told}.new {told}; sleep 60"])
+        until(told.exists)
+
+        assert told.read_text() == "db.example.org ada\n"
+    finally:
+        stage.close()
+
+
 def test_it_is_in_no_session_of_the_program_that_started_the_daemon(tmp_path: Path):
     """Otherwise `bb` in it would act as the agent in whose shell the daemon was started."""
     stage = Stage(tmp_path, BB_SESSION="own", **dict.fromkeys([*callers.HOSTS, *callers.MARKS], "1"))

@@ -8,14 +8,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bb.cli.programs import daemon
 from bb.ledger.local import descriptor
 from bb.ops import catalogue
+from tests.near import Near
 from tests.stories.daemon.cli_support import SHELL, ended, home, pid_of, served, spawned, station, stopped
 from tests.support import Scratch, environment, is_running
 from tests.waiting import PATIENCE, until
@@ -165,9 +168,12 @@ def test_where_no_daemon_runs_stopping_it_is_no_failure(repo: Scratch):
 
 
 SILENT = """
-import fcntl, json, os, sys, time
+import fcntl, json, os, signal, sys, time
 folder, pid = sys.argv[1], int(sys.argv[2]) or os.getpid()
+if "deaf" in sys.argv:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 os.makedirs(folder, exist_ok=True)
+print("begins", flush=True)
 lock = os.open(os.path.join(folder, "ccccd.lock"), os.O_RDWR | os.O_CREAT)
 fcntl.flock(lock, fcntl.LOCK_EX)
 where = {"v": 1, "transport": "unix", "path": os.path.join(folder, "nobody"), "pid": pid, "version": "0"}
@@ -177,12 +183,20 @@ time.sleep(1000)
 """
 
 
-def silent(repo: Scratch, pid: int = 0) -> subprocess.Popen[str]:
+def silent(repo: Scratch, pid: int = 0, *how: str) -> subprocess.Popen[str]:
     """A daemon that answers nobody; its descriptor names it, or another process."""
-    words = [sys.executable, "-c", SILENT, str(home(repo) / "daemon"), str(pid)]
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    child = next_silent(repo, pid, *how)
     assert child.stdout is not None
     assert child.stdout.readline() == "there\n"
+    return child
+
+
+def next_silent(repo: Scratch, pid: int = 0, *how: str) -> subprocess.Popen[str]:
+    """The same, which begins as soon as the lock of the home directory is free."""
+    words = [sys.executable, "-c", SILENT, str(home(repo) / "daemon"), str(pid), *how]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "begins\n"
     return child
 
 
@@ -207,12 +221,39 @@ def test_a_daemon_that_answers_nobody_is_ended_by_its_process(repo: Scratch):
         ended_hard(child)
 
 
-def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Scratch):
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_daemon_that_is_stopped_by_a_signal_goes_on_to_its_end(repo: Scratch):
+    """SIGSTOP, or Ctrl-Z on `bb daemon run`. SIGTERM waits for such a process to go on."""
+    child = spawned(repo, ["daemon", "run"])
+    until(lambda: repo.json("daemon", "status").data["responding"], "the daemon")
+    child.send_signal(signal.SIGSTOP)
+    try:
+        found = repo.json("daemon", "stop").data
+
+        assert (found["stopped"], found["pid"]) == (True, child.pid)
+        assert child.wait(PATIENCE) == 0, "it has ended as if it had been asked"
+    finally:
+        ended_hard(child)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_daemon_that_does_not_end_in_time_is_killed(repo: Scratch, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(daemon, "TO_STOP", 0.1)
+    child = silent(repo, 0, "deaf")
+    try:
+        assert Near(repo.path, repo.settings).json("daemon", "stop").data["stopped"] is True
+        assert child.wait(PATIENCE) == -signal.SIGKILL
+    finally:
+        ended_hard(child)
+
+
+def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Scratch, monkeypatch: pytest.MonkeyPatch):
     """A number that was the daemon's is given to anybody once the daemon has gone."""
+    monkeypatch.setattr(daemon, "TO_STOP", 0.1)
     bystander = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, text=True)
     child = silent(repo, bystander.pid)
     try:
-        refused = repo.json("daemon", "stop")
+        refused = Near(repo.path, repo.settings).json("daemon", "stop")
 
         assert (refused.code, refused.status) == ("DAEMON_NOT_STOPPED", 6)
         assert bystander.poll() is None
@@ -220,6 +261,41 @@ def test_a_process_that_is_not_the_daemon_is_left_alone(repo: Scratch):
     finally:
         ended_hard(child)
         ended_hard(bystander)
+
+
+def test_a_daemon_that_another_command_stops_is_waited_for(repo: Scratch, monkeypatch: pytest.MonkeyPatch):
+    """A daemon that ends has removed its descriptor, and keeps its lock until its process has ended."""
+    looks = []
+
+    def ends_after_two_looks(env: Mapping[str, str]) -> dict[str, Any]:
+        looks.append(status(env))
+        if len(looks) == 2:
+            os.close(lock)
+        return looks[-1]
+
+    status = daemon.status
+    monkeypatch.setattr(daemon, "status", ends_after_two_looks)
+    (home(repo) / "daemon").mkdir(parents=True)
+    lock = os.open(home(repo) / "daemon" / descriptor.LOCK, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    stopped_too = Near(repo.path, repo.settings).json("daemon", "stop")
+
+    assert (stopped_too.status, stopped_too.data["stopped"]) == (0, False)
+    assert [look["pid"] for look in looks] == [None, None]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_a_daemon_has_ended_when_the_next_one_runs(repo: Scratch):
+    """A command in a fleet may start it in the same moment."""
+    child = silent(repo)
+    following = next_silent(repo)
+    try:
+        assert repo.json("daemon", "stop").data["pid"] == child.pid
+        assert following.poll() is None
+    finally:
+        ended_hard(child)
+        ended_hard(following)
 
 
 def test_what_a_dead_daemon_left_behind_is_in_nobodys_way(repo: Scratch):

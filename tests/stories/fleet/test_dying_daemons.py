@@ -6,19 +6,23 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bb.cli.programs import daemon
 from bb.ledger.files.lock import taken_for_good
 from bb.ledger.fleet import asking, outbox, relay
 from bb.ledger.fleet.asking import RelayStopped
 from bb.ledger.local import descriptor, fleet_files
 from bb.ledger.local.descriptor import AlreadyRunning
+from bb.wire import client
 from tests import engines
+from tests.near import Near
 from tests.stories.fleet.client_support import Fleet, fleet
 from tests.support import Ran
 from tests.waiting import until
@@ -139,6 +143,37 @@ def test_the_next_daemon_runs_the_relay_when_its_lock_is_free(two: Fleet):
         dying.lets_go("relay")
 
         assert reserving.result().data["token"]
+
+
+@pytest.mark.parametrize("has_attended", [False, True])
+def test_a_daemon_that_is_ended_while_another_command_starts_it_is_started_again(
+    two: Fleet, monkeypatch: pytest.MonkeyPatch, has_attended: bool
+):
+    begun: list[subprocess.Popen[bytes]] = []
+    ended: list[int] = []
+
+    def spawned(*how: Any) -> subprocess.Popen[bytes]:
+        begun.append(spawn(*how))
+        return begun[-1]
+
+    def ends_once(home: str, op: str, args: Mapping[str, Any], **how: Any) -> dict[str, Any]:
+        answer = ask(home, op, args, **how) if has_attended or op != "fleet_attend" or ended else {}
+        if op == "fleet_attend" and not ended:
+            ended.append(two.here.at.started("daemon", "stop", "--json").data["pid"])
+        return answer or ask(home, op, args, **how)
+
+    ask, spawn = client.ask, daemon._spawned
+    monkeypatch.setattr(client, "ask", ends_once)
+    monkeypatch.setattr(daemon, "_spawned", spawned)
+    try:
+        answer = Near(two.here.at.path, two.here.at.settings).json("daemon", "start").data
+
+        assert (answer["fleet"]["attended"], answer["started"]) == (True, True), answer
+        assert answer["pid"] == two.here.daemon() not in ended
+    finally:
+        two.here.at.started("daemon", "stop")
+        for child in begun:
+            child.wait()
 
 
 def _reserving(beside: ThreadPoolExecutor, two: Fleet, scope: str, **settings: str) -> Future[Ran]:

@@ -91,7 +91,6 @@ def test_a_server_that_comes_back_on_another_port_is_found_by_its_service(two: F
     say()
     joined = two.there.text("fleet", "join", "service=bb", BB_AGENT="", PGSERVICEFILE=str(services))
     assert joined.status == 0, joined.err
-    two.there.at.settings["PGSERVICEFILE"] = str(services)
     two.there.restart_daemon(lambda: None)
     before = granted(two.there, "port/before")
     two.server.stop()
