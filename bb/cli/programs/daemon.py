@@ -145,7 +145,7 @@ def _start(env: Mapping[str, str], idle: int | None, *, anonymous: bool, metrics
 def stop(env: Mapping[str, str]) -> dict[str, Any]:
     """Stop the daemon, wait until it has ended, and return the process and actors that were stopped."""
     home = knowns.home(env)
-    if (state := _state_of_known(env, home)) is None:
+    if (state := _state_once_known(env, home)) is None:
         return {"stopped": False, "home": home, "pid": None, "version": None, "actors": []}
     if not (state["responding"] and _is_asked_to_end(home)):
         _signal(home, state["pid"], "SIGTERM", "SIGCONT")
@@ -156,7 +156,7 @@ def stop(env: Mapping[str, str]) -> dict[str, Any]:
     return {"stopped": True, **{name: state[name] for name in ("home", "pid", "version", "actors")}}
 
 
-def _state_of_known(env: Mapping[str, str], home: str) -> dict[str, Any] | None:
+def _state_once_known(env: Mapping[str, str], home: str) -> dict[str, Any] | None:
     """The state of the daemon, whose process is certain; None if no daemon runs. A daemon that begins or ends has its
     lock and no descriptor. So it is waited for before it is refused."""
     deadline = time.monotonic() + TO_STOP

@@ -216,8 +216,8 @@ class _Beginning:
         if old is None:
             return None
         repo = self._desk.store.clone.repo
-        carrier = stack.enter_context(contextlib.closing(engines.open_carrier(old, repo, terms)))
         try:
+            carrier = stack.enter_context(contextlib.closing(engines.open_carrier(old, repo, terms)))
             carrier.head()
         except BbError:
             return None
