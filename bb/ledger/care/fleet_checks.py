@@ -63,6 +63,8 @@ def _state(found: dict[str, Any]) -> tuple[str, str, str | None]:
             return ODD, f"no relay of this clone runs ({message})", "bb daemon start"
         case overview.AWAY:
             return ODD, f"the engine cannot be reached; lines wait here ({message})", STATUS
+        case overview.FAILING:
+            return ODD, f"this clone is not connected to the engine; lines wait here ({message})", hint or STATUS
         case overview.STOPPED:
             return BROKEN, f"global reservations are refused ({message})", hint or STATUS
     unsent = f"{counted(found['unsent'], 'line')} unsent" if found["unsent"] else "nothing unsent"

@@ -52,6 +52,11 @@ ResultsDamaged = Refused.declare(
     "The file with the results of the fleet is damaged",
     hint="remove this file: the relay computes the results again, from the published ledger and the engine",
 )
+ResultsNotSaved = Busy.declare(
+    "FLEET_RESULTS_NOT_SAVED",
+    "The results of the fleet cannot be saved or read on this disk",
+    hint="make room on the disk; it goes on by itself",
+)
 
 
 class FleetResults(Record):
