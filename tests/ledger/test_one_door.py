@@ -66,10 +66,11 @@ REVIEWED = {
     ("ledger/carrier/postgres_schema.py", "schema", "open"): "our own file, in the package",
     (
         "ledger/published/fleet_results.py",
-        "ask",
+        "_rows_through_sqlite",
         "sqlite3.connect",
     ): "SQLite opens by name: see ledger/index/database.py",
     ("ledger/fleet/results_file.py", "_opened", "sqlite3.connect"): "the same",
+    ("ledger/published/resting_results.py", "_opened", "sqlite3.connect"): "the same",
     ("ledger/fleet/receiving.py", "_append", "os.open"): "opened to append, where the end was read at the door before",
 }
 

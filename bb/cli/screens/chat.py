@@ -313,7 +313,7 @@ def _fleet(found: Foreign) -> list[str]:
     where = "in another process" if about["elsewhere"] else "in this daemon"
     states = {
         "connected": "connected to the engine",
-        "away": "the engine does not answer yet",
+        "away": "not connected to the engine yet; if it stays so, `bb fleet status` says why",
         "stopped": "it gives no verdicts: `bb fleet status` says why",
     }
     return [*lines, f"The relay of this clone runs {where}: {states.get(str(about['engine']), about['engine'])}"]

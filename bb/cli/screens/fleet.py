@@ -16,12 +16,15 @@ STATES = {
     "not_joined": "This clone has not joined the fleet",
     "no_relay": "No relay of this clone runs: commands work in this clone, and nothing is sent or received",
     "away": "The engine cannot be reached: local work goes on, and global reservations are refused",
+    "failing": "This clone is not connected to the engine: local work goes on, and global reservations are refused",
     "stopped": "Global reservations are refused, because the engine has another history than this ledger",
     "connected": "Connected",
 }
-STOPPED = {  # by the code of the refusal
+BY_CODE = {  # of the refusal, while the clone is not connected
+    "ENGINE_DENIED": "The engine refuses this machine: local work goes on, and global reservations are refused",
     "ENGINE_NOT_DURABLE": "Global reservations are refused, because a power failure of the engine can lose lines",
     "FLEET_ENDED": "Global reservations are refused, because the engine's log is closed",
+    "FLEET_RESULTS_NOT_SAVED": "Global reservations are refused, because this machine cannot save what it has read",
 }
 
 
@@ -111,8 +114,8 @@ def status(found: Foreign) -> Iterator[str]:
         yield "The person begins a fleet with `bb fleet begin ENGINE`: docs/fleet.md"
         return
     state = str(found["state"])
-    stopped = STOPPED.get(str(found["code"])) if state == "stopped" else None
-    yield stopped or STATES.get(state, state)
+    why = BY_CODE.get(str(found["code"])) if state in ("failing", "stopped") else None
+    yield why or STATES.get(state, state)
     if found["message"]:
         yield f"{found['code']}: {sentence(found['message'])}"
     if found["hint"]:

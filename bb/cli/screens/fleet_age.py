@@ -8,6 +8,7 @@ STATES = {
     "not_joined": "this clone has not joined it",
     "no_relay": "no relay of this clone runs",
     "away": "the engine cannot be reached",
+    "failing": "not connected",
     "stopped": "global reservations are refused",
 }
 OLD = 15  # seconds, as in `ops/desk/fleet_age.py`
@@ -43,8 +44,9 @@ def line(about: Foreign) -> str:
         parts += [f"{int(about['unsent']):,} lines unsent"] if about["unsent"] else []
         machines = int(about["machines_alive"] or 0)
         return f"Fleet: {', '.join(parts)}, {machines:,} {'machine' if machines == 1 else 'machines'} alive"
+    why = f", because {sentence(about['message'])}" if state == "failing" else ""
     hint = f"; {sentence(about['hint'])}" if about["hint"] else ""
-    return f"Fleet: {STATES.get(state, state)}{hint}"
+    return f"Fleet: {STATES.get(state, state)}{why}{hint}"
 
 
 def _ago(seconds: float) -> str:

@@ -5,19 +5,19 @@ A freeze is a reservation of the person.
 In a contest, two agents reserved overlapping scopes in two clones before either clone knew of the other. An admitted
 global reservation wins. Otherwise the one published first wins, because other agents have known of it for longer. If
 both were published together, or both are unpublished, the order in the ledger decides. So every clone comes to the same
-result.
+result. The reservation that loses keeps others out, except the winner where that has a grant (`without_lost`).
 """
 
 from __future__ import annotations
 
 from bb.coordination.agents import liveness
-from bb.coordination.holdings import holdings
+from bb.coordination.holdings import holdings, scopes
 from bb.kernel import clock, escaping, ids
 from bb.kernel.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -120,12 +120,51 @@ def loses_to(one: Reservation, other: Reservation, settled: Admitted, know_each_
     return may_contest(one, other) and wins_over(other, one, settled) and not know_each_other(one, other)
 
 
+def without_lost(agent: str, met: Sequence[Overlap], settled: Admitted, know_each_other: Known) -> list[Overlap]:
+    """The overlaps MET with a global request of AGENT, without the reservations that have lost to a grant of the agent
+    itself. All that such a reservation shares with the request is in the grant, so its holder holds nothing of it.
+
+    Everything else of a contested reservation keeps others out, because its holder may be at work there. It also keeps
+    out a request that is not global: the request would replace the grant, and then lose itself.
+    """
+    grants = [
+        one.held
+        for one in met
+        if one.held.reservation.agent == agent and is_admitted(one.held.reservation, settled) and not one.held.is_over
+    ]
+
+    def has_lost(one: Overlap) -> bool:
+        return any(
+            (_covers(grant.scope, one.wanted) or _covers(grant.scope, one.held.scope))
+            and loses_to(one.held.reservation, grant.reservation, settled, know_each_other)
+            for grant in grants
+        )
+
+    return [one for one in met if not has_lost(one)] if grants else list(met)
+
+
+def _covers(scope: Scope, other: Scope) -> bool:
+    """Whether everything in OTHER is in SCOPE, as far as their texts tell."""
+    if scope.region not in (None, other.region):
+        return False
+    is_same = (scope.where, scope.is_file) == (other.where, other.is_file)
+    return is_same or scopes.covers(scope, other, ignore_case=False)
+
+
 def wins_over(one: Reservation, other: Reservation, settled: Admitted) -> bool:
     """Whether ONE wins over OTHER."""
     return _rank(one, settled) < _rank(other, settled)
 
 
-def _rank(reservation: Reservation, settled: Admitted) -> tuple[bool, int, str]:
+def is_admitted(reservation: Reservation, settled: Admitted) -> bool:
+    """Whether this is a global reservation that was admitted, and its grant has not ended."""
     grant = settled.grants.get(reservation.id)
-    is_admitted = grant is not None and grant.ended is None
-    return not is_admitted, settled.generations.get(reservation.id, UNPUBLISHED), reservation.place
+    return grant is not None and grant.ended is None
+
+
+def _rank(reservation: Reservation, settled: Admitted) -> tuple[bool, int, str]:
+    return (
+        not is_admitted(reservation, settled),
+        settled.generations.get(reservation.id, UNPUBLISHED),
+        reservation.place,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 
+from bb.kernel.errors import BbError
 from bb.kernel.escaping import harmless
 from bb.kernel.plurals import counted
 from bb.ledger.care.finding import BROKEN, GOOD, ODD, Finding
@@ -27,7 +28,12 @@ MAY_BE_PUSHED_BY = "find out who pushed it; then"
 def findings(place: Place, now: int) -> Iterator[Finding]:
     """The findings about the fleet of the clone at PLACE; none without a fleet."""
     yield from _open_logs(place)
-    if damage := fleet_results.damage_in(place.store):
+    try:
+        damage = fleet_results.damage_in(place.store)
+    except BbError as unreadable:
+        yield Finding("fleet results", BROKEN, harmless(unreadable.message), unreadable.hint)
+        return
+    if damage:
         file = shlex.quote(fleet_results.path_of(place.store))
         yield Finding("fleet results", BROKEN, harmless(damage), f"rm {file}; the relay computes the results again")
         return
@@ -63,6 +69,8 @@ def _state(found: dict[str, Any]) -> tuple[str, str, str | None]:
             return ODD, f"no relay of this clone runs ({message})", "bb daemon start"
         case overview.AWAY:
             return ODD, f"the engine cannot be reached; lines wait here ({message})", STATUS
+        case overview.FAILING:
+            return ODD, f"this clone is not connected to the engine; lines wait here ({message})", hint or STATUS
         case overview.STOPPED:
             return BROKEN, f"global reservations are refused ({message})", hint or STATUS
     unsent = f"{counted(found['unsent'], 'line')} unsent" if found["unsent"] else "nothing unsent"

@@ -47,4 +47,11 @@ if not TYPE_CHECKING:
     except (ImportError, AttributeError):
         import sqlite3
 
-__all__ = ["sqlite3"]
+__all__ = ["in_uri", "sqlite3"]
+
+
+def in_uri(path: str) -> str:
+    """PATH in a URI of SQLite."""
+    for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(mark, code)
+    return path

@@ -54,12 +54,6 @@ MOST_SHOWN = 20  # rows that do not count
 LONG = 30.0  # seconds to wait for a sync that imports lines
 FORKED = "other lines have the numbers of these on the engine, so they were recorded again under another writer"
 
-ResultsNotSaved = Busy.declare(
-    "FLEET_RESULTS_NOT_SAVED",
-    "The results of the fleet cannot be saved or read on this disk",
-    hint="make room on the disk; it goes on by itself",
-)
-
 LawBehind = Busy.declare(
     "FLEET_LAW_BEHIND",
     "The list of signers has changed, and the results of the published ledger are not computed by it yet",
@@ -389,7 +383,7 @@ class CloneState:
 def _results_failed(error: sqlite3.DatabaseError) -> Exception:
     """What the relay does if the file of results fails with ERROR: try again later, or make it anew."""
     if isinstance(error, sqlite3.OperationalError) and fleet_results.NO_TABLES not in str(error):
-        return ResultsNotSaved(f"the results of the fleet cannot be saved or read: {error}")
+        return fleet_results.ResultsNotSaved(f"the results of the fleet cannot be saved or read: {error}")
     return ResultsLost()
 
 

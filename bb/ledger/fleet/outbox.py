@@ -41,6 +41,8 @@ MOST_EVENTS = 1000  # in one ask
 MOST_LINES = 400  # in one append
 SETTLE, FLUSH, FRESH, ARCHIVE = "settle", "flush", "fresh", "archive"
 
+UNREACHABLE = frozenset([EngineUnreachable.code, AppendUnknown.code])  # the codes of a connection that failed
+
 FleetBehind = Busy.declare(
     "FLEET_BEHIND",
     "The engine did not answer within the time that was allowed",
@@ -351,7 +353,10 @@ class Outbox:
     def _why(self) -> str:
         if self.is_connected:
             return "the lines were sent, and what the engine made of them is not read yet"
-        return "the lines may have been sent, and the engine cannot be reached"
+        if self.trouble is None or self.trouble.code in UNREACHABLE:
+            return "the lines may have been sent, and the engine cannot be reached"
+        # The engine may be well: something on this machine fails, such as a full disk.
+        return f"the lines may have been sent, and the relay of this clone cannot go on: {self.trouble.message}"
 
     def _is_uncertain(self, ask: Ask, now: float) -> bool:
         """Whether the engine may have any of the lines that an ask for a verdict is about, and what they are NOW is not

@@ -10,9 +10,17 @@ import contextlib
 import time
 
 from bb.kernel.errors import BbError
-from bb.ledger.carrier.door import AnotherEngine, Denied, EngineNotDurable, EngineRewound, EngineUnreachable
+from bb.ledger.carrier.door import (
+    AnotherEngine,
+    AppendUnknown,
+    Denied,
+    EngineNotDurable,
+    EngineRewound,
+    EngineUnreachable,
+)
 from bb.ledger.fleet import asking, engines, same_log, settings
 from bb.ledger.published import pins
+from bb.ledger.published.fleet_results import ResultsNotSaved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +35,10 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds for the relay's answer
 RECENT = 60_000  # milliseconds since a refusal
 NONE, NOT_JOINED, NO_RELAY, AWAY, STOPPED, CONNECTED = "none", "not_joined", "no_relay", "away", "stopped", "connected"
-HINTS = {one.code: one.hint for one in (AnotherEngine, EngineRewound, EngineUnreachable, Denied, EngineNotDurable)}
+FAILING = "failing"  # not connected, although nothing says that the engine is away: this machine's disk may be full
+TOLD = (AnotherEngine, EngineRewound, EngineUnreachable, Denied, EngineNotDurable, ResultsNotSaved)
+HINTS = {one.code: one.hint for one in TOLD}
+UNREACHABLE = (None, EngineUnreachable.code, AppendUnknown.code)  # the codes of an engine that is away; None: not tried
 STOPPING = (AnotherEngine.code, EngineRewound.code, "FLEET_ENDED")  # refusals with which global verdicts stop
 
 
@@ -53,7 +64,7 @@ def _of_relay(found: dict[str, Any], now: int) -> dict[str, Any]:
     head = found["engine_place"]
     skew, heard = found["skew_ms"], found["heard_at"]
     return {
-        "state": found["state"],
+        "state": _not_connected(about["code"]) if found["state"] == AWAY else found["state"],
         "relay": True,
         "code": about["code"],
         "message": about["message"],
@@ -73,6 +84,11 @@ def _of_relay(found: dict[str, Any], now: int) -> dict[str, Any]:
         "denied": found["denied"],
         "flawed": found["flawed"],
     }
+
+
+def _not_connected(code: str | None) -> str:
+    """The state of a clone whose connection failed with the refusal CODE."""
+    return AWAY if code in UNREACHABLE else FAILING
 
 
 def _trouble(found: dict[str, Any], now: int) -> dict[str, Any] | None:
@@ -141,7 +157,7 @@ def _of_engine(engine: EngineAddress, tip: Tip, now: int) -> dict[str, Any]:
             machines = [machine_shown(one, head.place) for one in carrier.alive()]
             health = carrier.health()
     except BbError as refusal:
-        state = STOPPED if refusal.code in STOPPING else AWAY
+        state = STOPPED if refusal.code in STOPPING else _not_connected(refusal.code)
         return {"state": state, "code": refusal.code, "message": refusal.message, "hint": refusal.hint}
     return {"head": head.place, "machines": machines, "health": health, "clock_skew_seconds": round(skew, 1)}
 

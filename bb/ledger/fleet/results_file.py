@@ -134,7 +134,7 @@ class ResultsFile:
         reading = Reading(self._path)
         try:
             return reading.ask("pragma user_version") == [(VERSION,)]
-        except fleet_results.ResultsBusy.error:
+        except (fleet_results.ResultsBusy.error, fleet_results.ResultsNotSaved.error):
             return True
         except fleet_results.ResultsDamaged.error:
             return False

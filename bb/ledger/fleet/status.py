@@ -2,7 +2,8 @@
 
 engine        the kind of carrier, or None before the first connection
 incarnation   the log that the charter names; `first` is its first place
-state         "connected", "away" (cannot be reached), "stopped" (no verdicts: another engine, lost history, …)
+state         "connected", "away" (no connection; `refusal` says why), "stopped" (no verdicts: another engine, lost
+              history, …)
 place         read up to, with the `digest` of the log there; `imported`: the lines are in the journals up to;
               `engine_place`: the engine's last place when it was last known; `lag`: the rows between
 unsent        recorded lines without a place; `waiting`: asks without an answer

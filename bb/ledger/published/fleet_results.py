@@ -39,7 +39,10 @@ ENGINE = "engine.json"  # exists in a clone that has joined a fleet
 VERSION = 4  # of the tables; the relay makes a file of another version anew
 PATIENCE = 5.0  # seconds to wait for the relay's transaction
 NO_TABLES = "no such table"  # SQLite's words; the relay has just made the file
-LATER = ("locked", "busy", "unable to open")  # and those for what passes: the file is written, or made anew
+LATER = ("locked", "busy")  # and those for what passes: the file is written
+# Those for files beside this one that cannot be made or opened. The file itself may be well, or is just made anew.
+SHUT_OUT = ("unable to open", "readonly database", "disk I/O error", "is full")
+ATTEMPTS = 3
 ALL, COUNTED = "every", "counted"  # the two results: from all lines, and from those that count
 
 ResultsBusy = Busy.declare(
@@ -51,6 +54,11 @@ ResultsDamaged = Refused.declare(
     "FLEET_RESULTS_DAMAGED",
     "The file with the results of the fleet is damaged",
     hint="remove this file: the relay computes the results again, from the published ledger and the engine",
+)
+ResultsNotSaved = Busy.declare(
+    "FLEET_RESULTS_NOT_SAVED",
+    "The results of the fleet cannot be saved or read on this disk",
+    hint="make room on the disk; it goes on by itself",
 )
 
 
@@ -156,16 +164,7 @@ class Reading:
         from bb.ledger.files.sqlite import sqlite3  # noqa: PLC0415  (needed only in a fleet)
 
         try:
-            if self._connection is None or self._process != os.getpid():  # a fork must not use its parent's connection
-                connection = sqlite3.connect(
-                    f"file:{_quoted(self._path)}?mode=rw",
-                    timeout=PATIENCE,
-                    isolation_level=None,
-                    check_same_thread=False,
-                    uri=True,
-                )
-                self._connection, self._process = connection, os.getpid()
-            return self._connection.execute(query, values).fetchall()
+            return self._rows(query, values)
         except sqlite3.DatabaseError as error:
             why = str(error)
             if NO_TABLES in why:
@@ -174,6 +173,50 @@ class Reading:
                 raise ResultsBusy() from error
             # No answer must not look like an empty one: then nobody would hold anything.
             raise ResultsDamaged(f"the file with the results of the fleet, {self._path}, is damaged: {why}") from error
+
+    def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
+        """The rows that a QUERY finds. Raises the errors of SQLite."""
+        from bb.ledger.files.sqlite import sqlite3  # noqa: PLC0415  (needed only in a fleet)
+
+        for _ in range(ATTEMPTS):
+            try:
+                return self._rows_through_sqlite(query, values)
+            except sqlite3.OperationalError as error:
+                why = str(error)
+                if not any(words in why for words in SHUT_OUT):
+                    raise
+            self._connection = None  # not closed: another thread may use it
+            from bb.ledger.published import resting_results  # noqa: PLC0415  (most disks can be written)
+
+            if (found := resting_results.rows(self._path, query, values)) is not None:
+                return found
+        if not resting_results.has_log(self._path):
+            raise ResultsBusy()
+        log = f"some are in {self._path}-wal, and {self._path}-shm cannot be made"
+        hint = "make that folder writable, and make room if its disk is full"
+        raise ResultsNotSaved(f"the results of the fleet cannot be read: {log}: {why}", hint=hint)
+
+    def _rows_through_sqlite(self, query: str, values: Sequence[object]) -> list[Any]:
+        """The same, with SQLite's locks. The connection is kept if it can be used."""
+        from bb.ledger.files.sqlite import in_uri, sqlite3  # noqa: PLC0415  (needed only in a fleet)
+
+        kept = self._connection
+        if kept is not None and self._process == os.getpid():  # a fork must not use its parent's connection
+            return kept.execute(query, values).fetchall()
+        connection = sqlite3.connect(
+            f"file:{in_uri(self._path)}?mode=rw",
+            timeout=PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
+        try:
+            found = connection.execute(query, values).fetchall()
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._process = connection, os.getpid()
+        return found
 
     def close(self) -> None:
         if self._connection is not None:
@@ -289,10 +332,3 @@ def saved_grant(
 ) -> Grant:
     """A grant as it is saved. Raises ValueError if it is not one."""
     return admission.grants_from({key: (agent, scope, is_file == 1, shared == 1, token, ended, seen)})[key]
-
-
-def _quoted(path: str) -> str:
-    """PATH in a URI of SQLite."""
-    for mark, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
-        path = path.replace(mark, code)
-    return path

@@ -10,7 +10,7 @@ from itertools import islice
 
 from bb.coordination.agents import liveness, name_claims, pauses, roster
 from bb.coordination.holdings import holdings, scopes
-from bb.coordination.holdings.held import Held, Overlap, loses_to, may_contest
+from bb.coordination.holdings.held import Held, Overlap, is_admitted, loses_to, may_contest, without_lost
 from bb.kernel import ids
 from bb.ledger.index.folded_state import BEYOND
 from bb.ledger.local import presence
@@ -82,7 +82,7 @@ class Holdings:
                         kind = self.regions.overlap(scope, other, kind)
                     if kind != scopes.DISJOINT:
                         overlaps.append(Overlap(scope, self._held_on(other, reservation), kind))
-        return sorted(overlaps, key=lambda overlap: overlap.kind != scopes.EXACT)
+        return sorted(overlaps, key=_most_in_the_way)
 
     @property
     def regions(self) -> RegionsNow:
@@ -100,8 +100,7 @@ class Holdings:
             return reservation.expiry(self._now, self._now) > self._now
         if not reservation.is_global:
             return True
-        grant = self.settled.grants.get(reservation.id)
-        return grant is not None and grant.ended is None
+        return is_admitted(reservation, self.settled)
 
     def token(self, reservation: Reservation) -> int | None:
         """The fencing token of a global reservation that was admitted."""
@@ -142,6 +141,11 @@ class Holdings:
             if loses_to(mine, other.reservation, self.settled, self._know_each_other):
                 return other
         return None
+
+    def in_way_of(self, agent: str, met: Sequence[Overlap]) -> list[Overlap]:
+        """The overlaps MET with a global request of AGENT, without the reservations that have lost to its grants."""
+        has_own = self._has_company and any(one.held.reservation.agent == agent for one in met)
+        return without_lost(agent, met, self.settled, self._know_each_other) if has_own else list(met)
 
     def _know_each_other(self, one: Reservation, other: Reservation) -> bool:
         """Whether one of the two was made with --allow-overlap, in knowledge of the other one."""
@@ -400,6 +404,11 @@ class Holdings:
         if self._pauses is None:
             self._pauses = dict(self._index.states(pauses.NAME))
         return bool(self._pauses) and pauses.pause(self._pauses, agent) is not None
+
+
+def _most_in_the_way(overlap: Overlap) -> tuple[bool, bool]:
+    """Exact overlaps first, and of these what holds in every clone: what a clone has beside it is contested."""
+    return overlap.kind != scopes.EXACT, not overlap.held.reservation.is_global
 
 
 def _without_ended_freezes(all_held: Iterable[Held]) -> list[Held]:

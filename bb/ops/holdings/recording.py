@@ -73,6 +73,8 @@ def decided(desk: Desk, wanted: Wanted, index: Index, held: Holdings, number: in
     """The facts to record so that WANTED is reserved; refused if it may not be."""
     pause_check.refuse(index, wanted.agent)
     met = held.overlaps(wanted.scopes, in_any_clone=wanted.is_global)
+    if wanted.is_global:
+        met = held.in_way_of(wanted.agent, met)
     if _is_anybody_in_line(desk, index):
         from bb.ops.holdings import waiting  # noqa: PLC0415  (without a queue, no request can overtake another)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bb.cli.screens import fleet
+from bb.cli.screens import fleet, fleet_age
 from bb.kernel.foreign import Foreign
+from bb.ledger.care import fleet_checks
 from bb.ledger.fleet import overview
 
 NOW = 1_000_000_000
@@ -30,9 +31,12 @@ RELAY = {
 TERMS = {"incarnation": "0" * 16, "first": 2, "by": "", "ts": "", "reason": "", "carrier": "postgres"}
 
 
+def answer(**relay: Any) -> dict[str, Any]:
+    return {"terms": TERMS, "engine": None, **overview._of_relay(RELAY | relay, NOW)}
+
+
 def shown(**relay: Any) -> str:
-    answer = {"terms": TERMS, "engine": None, **overview._of_relay(RELAY | relay, NOW)}
-    return "\n".join(fleet.status(Foreign(answer)))
+    return "\n".join(fleet.status(Foreign(answer(**relay))))
 
 
 def refusal(code: str, message: str) -> dict[str, Any]:
@@ -65,6 +69,30 @@ def test_what_an_engine_told_before_it_went_away_is_told_as_that():
 
     assert "Machines when it last answered, 40 s ago: 1 alive" in text
     assert "The engine was, when it last answered, durable" in text
+
+
+def test_a_machine_with_a_full_disk_is_not_told_that_the_engine_is_away():
+    found = answer(state="away", refusal=refusal("FLEET_RESULTS_NOT_SAVED", "the disk is full"))
+    texts = [
+        next(fleet.status(Foreign(found))),
+        fleet_age.line(Foreign(overview.line(found))),
+        fleet_checks._state(found)[1],
+    ]
+
+    assert "this machine cannot save what it has read" in texts[0]
+    assert "not connected, because the disk is full; make room on the disk" in texts[1]
+    assert "FLEET_RESULTS_NOT_SAVED: the disk is full" in texts[2]
+    assert not any("reached" in text for text in texts)
+
+
+def test_only_a_connection_that_failed_is_an_engine_that_cannot_be_reached():
+    for code, words in (
+        ("ENGINE_UNREACHABLE", "The engine cannot be reached"),
+        ("APPEND_UNKNOWN", "The engine cannot be reached"),
+        ("ENGINE_DENIED", "The engine refuses this machine"),
+        ("LEDGER_BUSY", "This clone is not connected to the engine"),
+    ):
+        assert shown(state="away", refusal=refusal(code, "so")).startswith(words)
 
 
 def test_each_reason_to_stop_is_named():

@@ -13,6 +13,7 @@ from bb.kernel.received_refusals import refusal_from
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineRewound, EngineUnreachable
 from bb.ledger.fleet.asking import RelayStopped, is_over
 from bb.ledger.fleet.outbox import MOST_LINES, RECENT, SOON, Ask, Batch, Outbox
+from bb.ledger.published.fleet_results import ResultsNotSaved
 from tests.examples import examples
 
 US, OTHER = "abcdefghijkl", "mnopqrstuvwx"
@@ -103,6 +104,26 @@ def test_lines_that_may_have_been_sent_are_pending_and_only_at_the_end_of_the_pa
 
     assert code(at, 9.0) is None
     assert code(at, 10.0) == "GRANT_PENDING"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (EngineUnreachable("the connection was refused"), "and the engine cannot be reached"),
+        (AppendUnknown(), "and the engine cannot be reached"),
+        (ResultsNotSaved("the disk is full"), "and the relay of this clone cannot go on: the disk is full"),
+    ],
+)
+def test_lines_that_are_pending_are_told_with_the_cause_and_a_full_disk_here_is_no_engine_that_is_away(
+    trouble: BbError, words: str
+):
+    at = outbox(recorded=1)
+    asked(at, "settle", events=[f"{US}.1"])
+    at.sends(Batch(US, 1, 1))
+    at.lost_connection(trouble)
+
+    ((_, answer),) = at.due(10.0)
+    assert answer["error"]["message"].endswith(f"the lines may have been sent, {words}")
 
 
 def test_lines_that_did_not_leave_the_machine_are_refused_soon_and_those_before_them_stay_pending():

@@ -85,3 +85,35 @@ def answer_of(two: Fleet, question: dict[str, Any]) -> str:
     except BbError as refusal:
         return refusal.code
     return str(verdict["state"])
+
+
+def test_what_a_machine_reserved_for_itself_while_it_was_cut_off_does_not_keep_out_who_got_it_from_the_engine(
+    two: Fleet,
+):
+    third = "jade-heron"
+    assert two.there.text("agent", "register", "--name", third, "--role", "builder", BB_AGENT="").status == 0
+    until(lambda: two.here.json("sync").status == 0)
+    two.proxy.cut()
+    until(lambda: two.here.json("sync").code == "ENGINE_UNREACHABLE")
+    assert two.here.reserve("four", "--fallback", "local").data["fallback"] == "local"
+    assert two.there.reserve("four").status == 0
+    two.proxy.mend()
+    until(lambda: two.here.json("sync").status == 0)
+    assert two.there.json("sync").status == 0
+    assert two.here.state("four") == "contested"
+
+    again, part = two.there.reserve("four"), two.there.reserve("four/part")
+    refused = two.there.reserve("four", BB_AGENT=third)
+    loser = until(lambda: not (found := two.here.reserve("four")).code.startswith("ENGINE_") and found)
+
+    assert again.data["token"] < part.data["token"]
+    assert [one["scope"] for one in again.data["taken_over"]] == []
+    for answer in (refused, loser):
+        assert answer.code == "RESERVATION_CONFLICT"
+        assert answer.envelope["error"]["message"].startswith(f"{COBALT} holds four")
+    assert two.here.state("four") == "contested"
+    assert two.there.json("check", "four/part").status == 0
+    assert two.there.text("release", "--all").status == 0
+    until(lambda: two.here.json("sync").status == 0)
+    assert two.here.state("four") == "active", "the grant has ended, and nobody else has reserved it"
+    assert two.there.reserve("four").code == "RESERVATION_CONFLICT"
