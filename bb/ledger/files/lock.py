@@ -121,7 +121,10 @@ class ReusableLock(Lock):
 def taken_for_good(path: str) -> int | None:
     """Take a lock that is held as long as this process runs: its file number, or None if another process holds it.
     Several attempts, since a check by another process (`is_held`) also takes it briefly."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    except OSError as error:
+        raise disk.refusal(error) from error
     for _ in range(GLANCES):
         if try_lock(fd):
             return fd

@@ -174,6 +174,16 @@ def test_one_process_at_a_time_runs_the_relay_of_a_clone(stand: Stand):
     assert stand.relays.attend(place)["started"] is True
 
 
+def test_a_lock_that_cannot_be_opened_is_a_refusal(stand: Stand):
+    place = clone(stand.folder)
+    os.mkdir(fleet_files.path(place.store, fleet_files.LOCK))
+
+    with pytest.raises(BbError) as refused:
+        stand.relays.attend(place)
+
+    assert fleet_files.LOCK in str(refused.value)
+
+
 @pytest.mark.parametrize("line", [b"nonsense\n", b"[]\n", b'{"ask": 7}\n', b"{" * 60_000 + b"\n"])
 def test_what_is_no_question_is_refused_and_others_are_served(stand: Stand, line: bytes):
     place = clone(stand.folder)
