@@ -39,8 +39,8 @@ NOT_PASSED_ON = frozenset(
     ["BB_AGENT", *callers.VARIABLES, "CCCC_ACTOR_ID", "CCCC_GROUP_ID", "PWD", "OLDPWD", *SCRUBBED]
 )
 LAST_WORDS = 10  # lines of its log in an error
-# The daemon, or another process that has the lock of the relay, has ended or is about to.
-ENDED = (asking.RelayGone.error, asking.RelayLost.error, DaemonUnavailable.error, client.OutcomeUnknown.error)
+# The refusals of a daemon that has ended or is about to, or of another process that has the lock of the relay.
+ENDED = frozenset([asking.RelayGone.code, asking.RelayLost.code, DaemonUnavailable.code, client.OutcomeUnknown.code])
 
 DaemonNotStarted = Refused.declare(
     "DAEMON_NOT_STARTED",
@@ -63,11 +63,10 @@ def start(
     answer = _start(env, idle, anonymous=anonymous, metrics=metrics)
     deadline = time.monotonic() + TO_START
     while True:
-        try:
-            return answer | _attended(answer["home"], env)
-        except ENDED as refusal:
-            if time.monotonic() > deadline:
-                return answer | _not_attended(refusal)
+        found = _attended(answer["home"], env)
+        refused = found.get("fleet", {}).get("refused")
+        if refused is None or refused["code"] not in ENDED or time.monotonic() > deadline:
+            return answer | found
         time.sleep(5 * PAUSE)
         again = _start(env, idle, anonymous=anonymous, metrics=metrics)
         answer = answer if again["pid"] == answer["pid"] else again
@@ -85,15 +84,9 @@ def _attended(home: str, env: Mapping[str, str]) -> dict[str, Any]:
         return {"fleet": answer | {"engine": _state_of_engine(store)}}
     except (places.NotARepository.error, FileNotFoundError):
         return {}
-    except ENDED:
-        raise
     except BbError as refusal:
-        return _not_attended(refusal)
-
-
-def _not_attended(refusal: BbError) -> dict[str, Any]:
-    refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
-    return {"fleet": {"attended": False, "refused": refused}}
+        refused = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+        return {"fleet": {"attended": False, "refused": refused}}
 
 
 def _state_of_engine(store: str) -> str:
