@@ -60,11 +60,9 @@ class CloneRelay:
             if_this_fails.callback(self._follow_up.close)
             self._closing_logs = ClosingLogs(place, loop, log)
             if_this_fails.callback(self._closing_logs.close)
-            self._socket = QuestionSocket(
-                loop, place.store, env, self.ask
-            )  # it is asked in the loop, which turns later
+            self._socket = QuestionSocket(loop, place.store, env, self.ask)
             if_this_fails.callback(self._socket.close)
-            self._begin()  # last: a thread that runs must have the lock
+            self._begin()  # last, because nothing ends a thread. Questions come in the loop, so not before this
             if_this_fails.pop_all()
 
     def ask(self, question: dict[str, Any], answer: Answer) -> None:

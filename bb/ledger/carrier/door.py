@@ -42,6 +42,7 @@ AppendUnknown = Busy.declare(
     "It is not known whether the engine took the lines, because its answer was lost",
     hint="the same lines are sent again, which is safe: the engine takes them once",
 )
+UNREACHABLE = frozenset([EngineUnreachable.code, AppendUnknown.code])  # the codes of a connection that failed
 Gap = Conflict.declare(
     "APPEND_GAP",
     "The engine does not have the lines before these",

@@ -22,7 +22,7 @@ from __future__ import annotations
 from bb.kernel import ids
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.kernel.record import Record
-from bb.ledger.carrier.door import AppendUnknown, EngineUnreachable
+from bb.ledger.carrier.door import UNREACHABLE, AppendUnknown, EngineUnreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ LONGEST_PATIENCE = 3600.0
 MOST_EVENTS = 1000  # in one ask
 MOST_LINES = 400  # in one append
 SETTLE, FLUSH, FRESH, ARCHIVE = "settle", "flush", "fresh", "archive"
-
-UNREACHABLE = frozenset([EngineUnreachable.code, AppendUnknown.code])  # the codes of a connection that failed
 
 FleetBehind = Busy.declare(
     "FLEET_BEHIND",

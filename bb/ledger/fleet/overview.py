@@ -11,8 +11,8 @@ import time
 
 from bb.kernel.errors import BbError
 from bb.ledger.carrier.door import (
+    UNREACHABLE,
     AnotherEngine,
-    AppendUnknown,
     Denied,
     EngineNotDurable,
     EngineRewound,
@@ -38,7 +38,6 @@ NONE, NOT_JOINED, NO_RELAY, AWAY, STOPPED, CONNECTED = "none", "not_joined", "no
 FAILING = "failing"  # not connected, although nothing says that the engine is away: this machine's disk may be full
 TOLD = (AnotherEngine, EngineRewound, EngineUnreachable, Denied, EngineNotDurable, ResultsNotSaved)
 HINTS = {one.code: one.hint for one in TOLD}
-UNREACHABLE = (None, EngineUnreachable.code, AppendUnknown.code)  # the codes of an engine that is away; None: not tried
 STOPPING = (AnotherEngine.code, EngineRewound.code, "FLEET_ENDED")  # refusals with which global verdicts stop
 
 
@@ -87,8 +86,8 @@ def _of_relay(found: dict[str, Any], now: int) -> dict[str, Any]:
 
 
 def _not_connected(code: str | None) -> str:
-    """The state of a clone whose connection failed with the refusal CODE."""
-    return AWAY if code in UNREACHABLE else FAILING
+    """The state of a clone whose connection failed with the refusal CODE; None if it was not tried yet."""
+    return AWAY if code is None or code in UNREACHABLE else FAILING
 
 
 def _trouble(found: dict[str, Any], now: int) -> dict[str, Any] | None:

@@ -47,14 +47,14 @@ def ask(desk: Desk, ask: str, patience: float, at: Connected | None = None, **me
     """The relay's answer to a question of the kind ASK, through the connection AT if one is open already."""
     question = {"ask": ask, **members}
     over: BbError | None = None
-    first = 0.0
+    until = 0.0
     while True:
         with at or _connected_again(desk, over) as connection:
             try:
                 return connection.ask(question, patience)
             except BbError as refusal:
-                first = first or time.monotonic()
-                if not asking.is_over(refusal) or time.monotonic() - first > TO_RESTART:
+                until = until or time.monotonic() + TO_RESTART
+                if not asking.is_over(refusal) or time.monotonic() > until:
                     raise
                 over, at = refusal, None
         time.sleep(PAUSE)

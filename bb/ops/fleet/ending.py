@@ -76,12 +76,13 @@ def end(
         raise connections.needs_reason("end --lost")
     known = connections.known_pins(desk)
     name = connections.arbiter(desk, known)
-    terms = incarnations.must_have_fleet(known.remote(name).tip)
+    tip = known.remote(name).tip
+    terms = incarnations.must_have_fleet(tip)
     target = None if lost else connections.engine(desk, engine, saved=True)
     if target:
         engines.must_fit(target, terms)
     # The end itself fetches the charter first, and asks about the log that is named there then.
-    waiting = _not_archived(desk, target, known.remote(name).tip) if target and dry_run else 0
+    waiting = _not_archived(desk, target, terms, tip.place) if target and tip and dry_run else 0
     planned = {
         "dry_run": dry_run,
         "remote": name,
@@ -105,15 +106,15 @@ def end(
     return planned | {"rows": rows, "void": void, "tip": tip.commit, "went": published.get("went", 0)}
 
 
-def _not_archived(desk: Desk, target: EngineAddress, tip: Tip | None) -> int:
-    """How many rows of the engine's log are not in the archive as this clone knows it. Refused if the engine has no
-    such log, or does not let us close it."""
-    terms, repo = incarnations.must_have_fleet(tip), desk.store.clone.repo
+def _not_archived(desk: Desk, target: EngineAddress, terms: FleetTerms, archived: int) -> int:
+    """How many rows of the engine's log come after the place that is ARCHIVED, as far as this clone knows. Refused if
+    the engine has no such log, or does not let us close it."""
+    repo = desk.store.clone.repo
     with connections.as_owner("end", if_lost=IF_LOST), contextlib.closing(engines.keeper(target)) as keeper:
         places = [log.head.place for log in keeper.logs(repo) if log.head.incarnation == terms.incarnation]
     if not places:
         raise AnotherEngine(f"the fleet uses the log {terms.incarnation}, and the engine does not have it")
-    return max(places[0] - (tip.place if tip else 0), 0)
+    return max(places[0] - archived, 0)
 
 
 def _ended(desk: Desk, sync: Sync, target: EngineAddress | None, terms: FleetTerms, order: Order) -> tuple[Tip, int]:
