@@ -49,6 +49,8 @@ def times(scene: Scene, count: int) -> list[tuple[str, float, float | None]]:
             checked = time.monotonic() - began
         finally:
             new.bb("daemon", "stop")
+    scene.server.sql("drop database newcomer")
+    scene.server.sql("checkpoint")  # now, and not during what is measured next
     return [
         ("made, and appended in rows of 500", filled, None),
         ("read", read, 30),

@@ -66,9 +66,14 @@ class Grant(Record):
 
     def parsed_scope(self) -> scopes.Scope | None:
         """Its scope; None if this version cannot read it."""
-        scope = scopes.stored(self.scope)
-        is_file = scope is not None and self.is_file and scope.is_literal  # a pattern cannot be a file
-        return scope.replace(is_file=True) if scope and is_file else scope
+        return parsed_scope(self.scope, self.is_file)
+
+
+def parsed_scope(text: str, is_file: bool) -> scopes.Scope | None:
+    """The scope with this TEXT; None if this version cannot read it."""
+    scope = scopes.stored(text)
+    is_file = is_file and scope is not None and scope.is_literal  # a pattern cannot be a file
+    return scope.replace(is_file=True) if scope and is_file else scope
 
 
 class Admitted(Record):

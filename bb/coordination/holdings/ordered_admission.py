@@ -16,6 +16,7 @@ twice, shared grants and ends follow the rules of `admission`. Grants that ended
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 from bb.coordination.facts import Expired, Released, Reserved
@@ -220,14 +221,13 @@ class OrderedAdmission:
         if fact.is_open:
             return Refusal(OPEN)
         grant = Grant(fact.agent, fact.scope, fact.is_file, fact.shared, place)
-        scope = grant.parsed_scope()
-        if scope is None:
+        lead = _lead(fact.scope, fact.is_file)
+        if lead.scope is None:
             return Refusal(UNREADABLE)
         if ends and ((event, fact.agent) in ends or (event, ids.PERSON) in ends):
             return Refusal(GIVEN_BACK)
         if admission.is_of_rival(self._names.get(fact.agent, ()), event):
             return Refusal(RIVAL)
-        lead = Lead(scope)
         in_way = self._open.in_way(grant, lead)
         if not in_way:
             return grant, lead, in_way
@@ -235,6 +235,12 @@ class OrderedAdmission:
         if left := tuple(name for name in in_way if self._open[name].last_seen > takes.get(name, -1)):
             return Refusal(HOLDER_WORKS if takes.keys() >= set(left) else IN_THE_WAY, left)
         return grant, lead, in_way
+
+
+@functools.lru_cache(10_000)  # agents reserve the same scopes again and again
+def _lead(text: str, is_file: bool) -> Lead:
+    """Where the scope with this TEXT leads."""
+    return Lead(admission.parsed_scope(text, is_file))
 
 
 def why_not(known: Admitted, incarnation: str, event: str, fact: Reserved) -> Refusal | None:

@@ -71,6 +71,7 @@ class CloneState:
     def __init__(self, place: Place) -> None:
         self.store = Store(place)
         self.path = place.store
+        self._writers = writers.KnownWriters(os.path.join(self.path, writers.JOURNALS))
         self._file = ResultsFile(self.path)
         self._receiving = Receiving(self.store)
         self._chains: dict[str, receiving.Chain] = {}
@@ -187,7 +188,7 @@ class CloneState:
         return self.store.writer
 
     def own_writers(self) -> list[str]:
-        return writers.all_in(os.path.join(self.path, writers.JOURNALS))
+        return self._writers.all()
 
     # -- our lines
 

@@ -6,7 +6,7 @@ import os
 
 from bb.ledger.fleet import receiving
 from bb.ledger.journal.journal import Journal
-from bb.ledger.journal.writers import JOURNALS, all_in
+from bb.ledger.journal.writers import JOURNALS, KnownWriters
 
 
 class OwnLines:
@@ -14,20 +14,14 @@ class OwnLines:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._folder = os.path.join(path, JOURNALS)
+        self._writers = KnownWriters(os.path.join(path, JOURNALS))
         self._journals: dict[str, Journal] = {}
-        self._listed = 0  # when the folder last changed
         self._known: dict[str, tuple[tuple[int, int], int]] = {}  # segment and size, and the number of the last line
 
     def recorded(self) -> dict[str, int]:
         """The number of the last line of each writer."""
-        try:
-            changed = os.stat(self._folder).st_mtime_ns
-        except OSError:
-            return {}
-        if changed != self._listed:
-            self._listed = changed
-            names = all_in(self._folder)
+        names = self._writers.all()
+        if names != list(self._journals):
             self._journals = {name: self._journals.get(name) or Journal(self._path, name) for name in names}
         numbers = {}
         for writer, journal in self._journals.items():

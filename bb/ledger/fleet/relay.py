@@ -40,10 +40,12 @@ import time
 
 from bb.coordination.facts import Released, Reserved
 from bb.coordination.holdings.admission import Grant
+from bb.coordination.holdings.ordered_admission import Changes, Refusal
 from bb.coordination.holdings.scopes import Scope
 from bb.kernel import clock
 from bb.kernel.errors import BbError
 from bb.kernel.record import quicken
+from bb.ledger.carrier.door import Row
 from bb.ledger.fleet import status
 from bb.ledger.fleet.asking import RelayStopped
 from bb.ledger.fleet.engine_loop import EngineLoop
@@ -53,7 +55,9 @@ from bb.ledger.fleet.outbox import Ask, Outbox
 from bb.ledger.fleet.outbox import FleetBehind as FleetBehind  # noqa: PLC0414
 from bb.ledger.fleet.outbox import RelayRequest as RelayRequest  # noqa: PLC0414
 from bb.ledger.fleet.outbox import refused as refused  # noqa: PLC0414
+from bb.ledger.fleet.row_fold import FoldedRow
 from bb.ledger.fleet.shared import Shared
+from bb.ledger.journal.line import Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +107,7 @@ class Relay:
 
     def run(self) -> None:
         """Work until `stop` is called. For a thread of its own."""
-        quicken(Reserved, Released, Grant, Scope)  # one or more for each line of each machine
+        quicken(Reserved, Released, Grant, Scope, Changes, Refusal, Link, Row, FoldedRow)  # some for each row
         answering = threading.Thread(target=self._answer, name="bb-relay-answers", daemon=True)
         answering.start()
         try:

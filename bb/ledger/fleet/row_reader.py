@@ -7,6 +7,7 @@ outbox is told.
 from __future__ import annotations
 
 from contextlib import suppress
+from time import thread_time
 
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import EngineRewound
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from bb.ledger.fleet.connection import Connection
     from bb.ledger.fleet.shared import Shared
 
-PACE, SLOWEST = 0.25, 2.0  # seconds between two reads, or imports, if nobody waits; more if they take long
-SHARE = 20  # what nobody waits for may take a twentieth of the time. If the machine or the engine is busy, that is less
+PACE, SLOWEST = 0.1, 1.0  # seconds between two reads, or imports, if nobody waits; more if they take long
+# What nobody waits for may take a 300th of a processor and, because a busy engine answers late, a fifth of the time.
+SHARE_OF_PROCESSOR, SHARE_OF_TIME = 300, 5
 IMPORT_PATIENCE = 0.05  # seconds to wait for a sync that imports lines
 NEVER = float("-inf")
+NOTHING = (0.0, 0.0)
 
 
 class RowReader:
@@ -37,7 +40,7 @@ class RowReader:
         self.may_be_rows = True
         self.reads = 0
         self._read_at = self._written_at = NEVER
-        self._reading_took = self._writing_took = 0.0  # seconds, the last time
+        self._reading_took = self._writing_took = NOTHING  # the last time
         self.came_at = NEVER  # when rows came last
 
     def has_connected(self, head: Head) -> None:
@@ -75,12 +78,12 @@ class RowReader:
 
     def read(self) -> None:
         """Read and fold some rows, if there may be any."""
-        now = moment()
+        now, clock = moment(), Stopwatch()
         must_read = self.must_read
         if not must_read and not (self.may_be_rows and now >= self.next_read()):
             return
         is_behind = self._read_rows(now, must_read)
-        self._reading_took = 0.0 if is_behind else moment() - now
+        self._reading_took = NOTHING if is_behind else clock.took()
 
     def _read_rows(self, now: float, must_read: bool) -> bool:
         """Returns whether there are probably many more rows."""
@@ -122,12 +125,12 @@ class RowReader:
         """Write lines into the journals and save the results: at once if somebody waits for it, or a little later."""
         if not self._state.waits:
             return
-        now = moment()
+        now, clock = moment(), Stopwatch()
         must_write = is_last or self._outbox.waits_for_import or now >= self.next_write()
         if must_write:
             with suppress(LedgerBusy.error):  # a sync writes the same journals
                 self._state.write_lines(IMPORT_PATIENCE)
-            self._written_at, self._writing_took = now, moment() - now
+            self._written_at, self._writing_took = now, clock.took()
         if must_write or self._is_awaited():
             self._tell()
 
@@ -161,6 +164,18 @@ class RowReader:
             self._outbox.has_imported(state.imported)
 
 
-def _pace(took: float) -> float:
+class Stopwatch:
+    """Measures what this thread does from now on."""
+
+    def __init__(self) -> None:
+        self._began, self._processor = moment(), thread_time()
+
+    def took(self) -> tuple[float, float]:
+        """The seconds of the clock, and those of a processor."""
+        return moment() - self._began, thread_time() - self._processor
+
+
+def _pace(took: tuple[float, float]) -> float:
     """The seconds between two steps, if nobody waits for them and the last one TOOK so long."""
-    return min(max(PACE, SHARE * took), SLOWEST)
+    time, processor = took
+    return min(max(PACE, SHARE_OF_TIME * time, SHARE_OF_PROCESSOR * processor), SLOWEST)

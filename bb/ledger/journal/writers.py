@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 JOURNALS = "j"  # the folder of the journals that processes with access to a store write
 LOCK, OWNER = "lock", "owner.json"
 NO_FILE = "none"
+SAME_MOMENT = 3_000_000_000  # nanoseconds; some file systems count two seconds as one moment
 LAYERED = frozenset(["overlay", "aufs", "fuse.fuse-overlayfs"])  # file systems that show an image's files
 
 
@@ -69,6 +70,26 @@ def own_writer(journals: str, hint: str | None = None) -> str | None:
 def all_in(journals: str) -> list[str]:
     """Every writer with a journal in JOURNALS, without received ones."""
     return writer_ids_in(disk.names(journals))
+
+
+class KnownWriters:
+    """Every writer with a journal in JOURNALS, for a process that asks often: it lists the folder after changes only."""
+
+    def __init__(self, journals: str) -> None:
+        self._journals = journals
+        self._changed = 0  # when the folder was last changed, as far as it is listed
+        self._names: list[str] = []
+
+    def all(self) -> list[str]:
+        try:
+            changed = os.stat(self._journals).st_mtime_ns
+        except OSError:
+            return []
+        if changed != self._changed:
+            self._names = all_in(self._journals)
+            # A writer that comes in the same moment may leave the folder with the same time.
+            self._changed = changed if time.time_ns() - changed > SAME_MOMENT else 0
+        return self._names
 
 
 def folder_of(journals: str, writer: str) -> str:

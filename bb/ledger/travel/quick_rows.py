@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from bb.ledger.travel.row_facts import Facts
 
 # A line as bb writes it. Its groups: the head, its writer and number, its Lamport time and its time, what it is about
-# (kind, group, directory and author), its kind, its author, its key if it has one, the two digests, and the data.
+# (kind, group and directory), its kind, its author, its key if it has one, the two digests, and the data.
 LINE = re.compile(
     rb"""(?m)^
     (\{"v":1,"id":"([a-z0-9]*)\.([1-9][0-9]*)","l":([1-9][0-9]{0,15}),"ts":"([^"]*)",
-    ("kind":"([^"]*)","group_id":"[^"]*","scope_key":"[^"]*","by":"([^"]*)")(,"k":"[^"]*")?,
+    ("kind":"([^"]*)","group_id":"[^"]*","scope_key":"[^"]*"),"by":"([^"]*)"(,"k":"[^"]*")?,
     "p":"([0-9a-f]{32})","dh":"([0-9a-f]{32})"),"data":(.*)\}\n
     """.replace(b"\n    ", b"")
 )
@@ -36,7 +36,7 @@ DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 TIME = validation.TIME.encode()
 
 MOST_SOUND = 10_000
-_SOUND: dict[bytes, tuple[str, str]] = {}  # kind and author of what valid lines were about
+_SOUND: dict[bytes, str] = {}  # what valid lines were about, and their kind
 
 
 def read(row: Row, before: Link) -> tuple[Link, Facts, list[str]] | None:
@@ -61,26 +61,26 @@ def read(row: Row, before: Link) -> tuple[Link, Facts, list[str]] | None:
         if recorder := row_facts.principal(by):
             recorders[recorder] = None
         if kind in row_facts.KINDS:
-            fact = None if key else _usual_fact(time, about, data)
-            fact = fact or _fact(b'%b,"data":%b}' % (head, data), about, kind, by)
+            is_usual = recorder and not key and about in _SOUND
+            fact = _usual_fact(time, _SOUND[about], recorder, data) if is_usual else None
+            fact = fact or _fact(b'%b,"data":%b}' % (head, data), about, kind)
             if fact is not None:
                 facts.append((ids.event_id(row.writer, number), fact))
     return Link(number, clock, link), facts, list(recorders)
 
 
-def _fact(raw: bytes, about: bytes, kind: bytes, by: bytes) -> HoldingFact | AgentFact | None:
+def _fact(raw: bytes, about: bytes, kind: bytes) -> HoldingFact | AgentFact | None:
     """The fact on a line, read member by member."""
     fact = row_facts.fact_on(raw, decode)
     if fact is not None and len(_SOUND) < MOST_SOUND:
-        _SOUND[about] = kind.decode(), by.decode()
+        _SOUND[about] = kind.decode()
     return fact
 
 
-def _usual_fact(time: bytes, about: bytes, data: bytes) -> HoldingFact | AgentFact | None:
-    """The fact on a line, if a valid line was about the same before, so that only its data is new. None if it must be
-    read member by member."""
-    sound = _SOUND.get(about)
-    if sound is None or time.translate(DIGITS_TO_ZERO) != TIME:
+def _usual_fact(time: bytes, kind: str, by: str, data: bytes) -> HoldingFact | AgentFact | None:
+    """The fact on a line by a valid author, if a valid line was about the same before, so that only the data is to be
+    checked. None if it must be read member by member."""
+    if time.translate(DIGITS_TO_ZERO) != TIME:
         return None
     if data.count(b"[") + data.count(b"{") > DEEP:
         return None
@@ -88,5 +88,5 @@ def _usual_fact(time: bytes, about: bytes, data: bytes) -> HoldingFact | AgentFa
         content = decode(data)
     except ValueError:
         return None
-    fact = kinds.fact_of(sound[0], content, sound[1]) if type(content) is dict else None
+    fact = kinds.fact_of(kind, content, by) if type(content) is dict else None
     return fact if isinstance(fact, row_facts.FACTS) else None
