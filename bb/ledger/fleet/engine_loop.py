@@ -146,7 +146,7 @@ class EngineLoop:
         self.sender.sign_if_quiet()
         self.housekeeping.hear_if_due()
         self._shared.answer_due()
-        self.housekeeping.tend(may_archive=self.reader.has_caught_up)
+        self.housekeeping.tend(may_archive=self.reader.has_caught_up and not self.reader.is_awaited)
         self._wait()
 
     def _wait(self) -> None:

@@ -70,8 +70,8 @@ class Housekeeping:
         return self._hearing.since
 
     def tend(self, *, may_archive: bool) -> None:
-        """Do what is due. Archiving waits until it MAY: a newcomer that has a long log to read would read it at half
-        the speed."""
+        """Do what is due. Archiving waits until it MAY: who waits for a long log to be read would wait twice as
+        long."""
         now = moment()
         if now - self._connection.asked_health_at >= HEALTH:
             self._connection.ask_health()

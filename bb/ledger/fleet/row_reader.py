@@ -68,13 +68,18 @@ class RowReader:
         is_behind = self._outbox.acknowledged_place > self._state.must_fold().place or not self.has_caught_up
         return is_behind or self._outbox.waits_for_reading
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for what is yet to be read, or written."""
+        return self.must_read or self._outbox.waits_for_import
+
     def next_read(self) -> float:
         """The time from which on rows are read that nobody waits for."""
-        return self._read_at + _pace(self._reading_took)
+        return self._read_at + pause_after(self._reading_took)
 
     def next_write(self) -> float:
         """The time from which on lines are written that nobody waits for."""
-        return self._written_at + _pace(self._writing_took)
+        return self._written_at + pause_after(self._writing_took)
 
     def read(self) -> None:
         """Read and fold some rows, if there may be any."""
@@ -175,7 +180,7 @@ class Stopwatch:
         return moment() - self._began, thread_time() - self._processor
 
 
-def _pace(took: tuple[float, float]) -> float:
+def pause_after(took: tuple[float, float]) -> float:
     """The seconds between two steps, if nobody waits for them and the last one TOOK so long."""
     time, processor = took
     return min(max(PACE, SHARE_OF_TIME * time, SHARE_OF_PROCESSOR * processor), SLOWEST)

@@ -73,7 +73,7 @@ def all_in(journals: str) -> list[str]:
 
 
 class KnownWriters:
-    """Every writer with a journal in JOURNALS, for a process that asks often: it lists the folder after changes only."""
+    """The writers with a journal in JOURNALS, for a process that asks often: it lists the folder after changes only."""
 
     def __init__(self, journals: str) -> None:
         self._journals = journals

@@ -132,6 +132,7 @@ class Fetching(SyncedRemote):
         if not fleet_results.has_joined(self.store.path):
             self._import(found)
             return
+        self.store.caught_up()  # it may take long to fold new lines into the index: the relay need not wait for it
         with received.Turn(self.store.path):  # the relay writes the same journals
             self._import(found)
 

@@ -104,6 +104,7 @@ def _publish(sync: Sync, rows: Sequence[Row]) -> None:
     _refuse_wrong_digests(tip, rows)
     counted = _counted(sync, tip, rows)
     incoming = Commit("", None, 0, _added(counted, {}), ())
+    sync.store.caught_up()  # it may take long to fold new lines into the index: the relay need not wait for it
     with received.Turn(sync.store.path):  # the relay writes the same journals
         sync.import_lines(importing.check(sync.store, [incoming], tip.last_lines))
         payload_removal.blank(sync.store)

@@ -24,6 +24,7 @@ from bb.ledger.fleet.outbox import SOON
 from bb.ledger.fleet.results_file import ResultsFile
 from bb.ledger.fleet.shared import Shared
 from bb.ledger.git import place
+from bb.ledger.index.index import Index
 from bb.ledger.journal import journal as journals
 from bb.ledger.journal.journal import Journal
 from bb.ledger.published import pins
@@ -649,6 +650,56 @@ def test_a_newcomer_reads_all_that_the_engine_has_before_it_archives(tmp_path: P
         assert there.result("archive")["archived"] >= max(places)
         until_it_leads = engine.calls[before : engine.calls.index("lead", before)]
         assert until_it_leads.count("read") >= len(places)
+
+
+def test_who_waits_for_a_long_log_is_answered_before_the_archive_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(archiving, "EVERY", 0.0)
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine, starts=False) as (here, there):
+        here.start()
+        for n in range(8):
+            here.reserve(f"src/{n}")
+        here.stop()
+        answered: list[bool] = []
+        engine.before = lambda name: answered.append(bool(waiting.found)) if name == "lead" else None
+        with engine.lock:  # until it is asked
+            there.start()
+            waiting = there.begin_to_ask("fresh")
+        there.result("archive")
+
+        assert waiting.get()["ok"]
+        assert answered
+        assert all(answered)
+
+
+def test_a_relay_that_archives_imports_lines_while_the_index_is_brought_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """After a long log was read, that takes a minute."""
+    begun, may_go_on = threading.Event(), threading.Event()
+    catch_up = Index.catch_up
+
+    def held_up(index: Index, *about: Any, **more: Any) -> Any:
+        if threading.current_thread().name == "bb-relay-git":
+            begun.set()
+            assert may_go_on.wait(60)
+        return catch_up(index, *about, **more)
+
+    with fleet(tmp_path) as (here, there):
+        become_equal(here, there)
+        monkeypatch.setattr(Index, "catch_up", held_up)
+        there.reserve("src")
+        archived = here.begin_to_ask("archive")
+        wait_for(begun.is_set)
+        won = there.reserve("docs")
+        try:
+            here.result("fresh", 20)
+            assert won["id"].encode() in here.lines()[there.writer]
+        finally:
+            may_go_on.set()
+        assert archived.get()["ok"]
 
 
 def test_a_row_that_does_not_count_is_archived_without_lines(tmp_path: Path):

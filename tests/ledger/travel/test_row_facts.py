@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,14 +48,17 @@ PIECES = [
 ]
 
 
-def written(fact: Any, n: int, key: str | None = None) -> bytes:
+AUTHORS = ["ada", "ada", "ada", "bo1", ids.PERSON, ids.SYSTEM, "svc:ci", "-ada", ""]
+
+
+def written(fact: Any, n: int, key: str | None = None, by: str = "ada") -> bytes:
     draft = draft_of(fact, getattr(fact, "agent", "ada"))
     event = Event(
         ids.event_id(WRITER, n),
         n,
         "2026-01-01T12:00:00.000Z",
         draft.kind,
-        "ada",
+        by,
         draft.data,
         "g",
         draft.scope_key,
@@ -77,7 +81,8 @@ def rows(draw: Any) -> Row:
     """A row with lines of which some bytes are other ones than bb writes. Most of them are chained all the same."""
     found = [b""]
     for n in range(1, draw(st.integers(1, 4)) + 1):
-        line = written(draw(st.sampled_from(FACTS)), n, draw(st.sampled_from([None, None, "k1"])))
+        fact, key = draw(st.sampled_from(FACTS)), draw(st.sampled_from([None, None, "k1"]))
+        line = written(fact, n, key, draw(st.sampled_from(AUTHORS)))
         for _ in range(draw(st.integers(0, 2))):
             start = draw(st.integers(0, len(line)))
             end = start + draw(st.sampled_from([0, 0, 1, 5]))
@@ -119,6 +124,18 @@ def test_the_quick_way_reads_the_rows_that_bb_writes():
     assert found == slowly(usual_row())
     assert [name for name, _ in found[1]] == [f"{WRITER}.{n}" for n in range(1, 6)]
     assert found[2] == ["ada"]
+
+
+def test_a_line_of_another_agent_is_read_as_quickly(monkeypatch: pytest.MonkeyPatch):
+    """A fleet has a thousand agents, and each of them records a line of each kind for a first time."""
+    quick_rows.read(usual_row(), START)
+    monkeypatch.setattr(quick_rows, "_fact", lambda *_: pytest.fail("it was read member by member"))
+    row = Row(1, WRITER, 1, chained(written(FACTS[0], 1, by="dee"), b"") + b"\n", "")
+
+    found = quick_rows.read(row, START)
+
+    assert found is not None
+    assert [fact.agent for _, fact in found[1]] == ["dee"]
 
 
 def test_lines_must_rise_in_number_and_lamport_time():
