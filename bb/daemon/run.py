@@ -30,9 +30,6 @@ from bb.ledger.local.descriptor import LOG
 from bb.ops.desk.desk import Desk
 
 GARBAGE = 50_000  # allocations before the garbage collector runs
-# Seconds that a thread keeps the interpreter while others want it. A relay gives it up for each row that it saves, and
-# got it back after Python's usual 5 ms while another thread archived, or applied lines: 0.23 s for 25 rows.
-TURN = 0.0005
 LAST_WORDS = 8.0  # seconds for programs to end before the daemon exits
 CHECK_IDLE = 1.0
 
@@ -86,7 +83,6 @@ class Daemon:
         HomeWatch(self.endpoint, loop, self._leave_home)
         loop.at_end_of_turn.append(self._check_over)
         _collect_less_garbage()
-        sys.setswitchinterval(TURN)
         digest.use_openssl()
         try:
             loop.run()
