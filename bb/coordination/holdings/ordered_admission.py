@@ -16,7 +16,6 @@ twice, shared grants and ends follow the rules of `admission`. Grants that ended
 
 from __future__ import annotations
 
-import functools
 import itertools
 
 from bb.coordination.facts import Expired, Released, Reserved
@@ -49,6 +48,8 @@ REPEATED = "repeated"  # it has had a place before
 FORGOTTEN = "forgotten"  # or it was admitted and has ended: its place is so old that nobody knows any more
 LONGEST_PLACE = 15  # digits
 ENDS = (Released, Expired)
+MOST_LEADS = 10_000
+_LEADS: dict[tuple[str, bool], Lead] = {}  # of scopes: agents reserve the same ones again and again
 
 
 class Refusal(Record):
@@ -237,10 +238,14 @@ class OrderedAdmission:
         return grant, lead, in_way
 
 
-@functools.lru_cache(10_000)  # agents reserve the same scopes again and again
 def _lead(text: str, is_file: bool) -> Lead:
     """Where the scope with this TEXT leads."""
-    return Lead(admission.parsed_scope(text, is_file))
+    lead = _LEADS.get((text, is_file))
+    if lead is None:
+        lead = Lead(admission.parsed_scope(text, is_file))
+        if len(_LEADS) < MOST_LEADS:
+            _LEADS[text, is_file] = lead
+    return lead
 
 
 def why_not(known: Admitted, incarnation: str, event: str, fact: Reserved) -> Refusal | None:
