@@ -21,7 +21,7 @@ from bb.ops.ledger import applying
 GLANCE = 1.0  # seconds between two looks, which cost two `stat`
 SHARE = 1000  # applying may take a thousandth of a processor: where lines come all the time, it is done less often
 LONGEST = 600.0  # seconds between two times at most; up to twice as long, see `_spread`
-QUIET = 5.0  # seconds in which nothing comes and nobody asks: then it is done. A busy relay imports every two seconds
+QUIET = 5.0  # seconds in which nothing comes and nobody asks: then it is done. A busy relay imports once a second
 LONGEST_WAIT = 60.0  # seconds that it waits for such a moment; up to twice as long, too
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 DENIED_PAUSE = 30.0  # seconds until lines that the engine refused are sent again
 SIGN_PAUSE, LONGEST_PAUSE = 60.0, 1200.0  # seconds between two signatures that no verdict depends on
-QUIET = 5.0  # seconds in which no row comes; a busy relay reads every two seconds
+QUIET = 5.0  # seconds in which no row comes; a busy relay reads once a second
 NEVER = float("-inf")
 
 

@@ -136,10 +136,10 @@ class RowReader:
             with suppress(LedgerBusy.error):  # a sync writes the same journals
                 self._state.write_lines(IMPORT_PATIENCE)
             self._written_at, self._writing_took = now, clock.took()
-        if must_write or self._is_awaited():
+        if must_write or self._may_settle():
             self._tell()
 
-    def _is_awaited(self) -> bool:
+    def _may_settle(self) -> bool:
         """Whether somebody may wait for lines of ours that were read back."""
         placed = self._outbox.placed
         return bool(self._outbox.asks) and any(n > placed.get(writer, 0) for writer, n in self._state.placed().items())
