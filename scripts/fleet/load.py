@@ -39,6 +39,7 @@ from bb.ledger.records.drafts import draft_of
 from bb.ledger.records.store import Store
 
 NO_BEAD = "no-bead"
+PAUSES = 0.5, 1.5  # between two requests of an agent, in paces
 PAUSE_AFTER_REFUSAL = 0.2  # seconds
 
 
@@ -112,14 +113,22 @@ class Agent:
         """What it does, until a time of the monotonic clock, or until the file that stops all agents is there."""
         pace, stop = self._plan["pace"], self._plan["stop"]
         if pace:
-            yield Wait(time.monotonic() + self._chance.random() * pace)
+            yield Wait(time.monotonic() + self._rest_of_pause(pace))
         turn = 0 if not self._plan["keeps"] else self._chance.randrange(10**9)
         while time.monotonic() < until and not os.path.exists(stop):
             turn += 1
             began = time.monotonic()
             yield from self._reserve(self._scope(turn))
             if pace:
-                yield Wait(began + pace * self._chance.uniform(0.5, 1.5))
+                yield Wait(began + pace * self._chance.uniform(*PAUSES))
+
+    def _rest_of_pause(self, pace: float) -> float:
+        """What is left of the pause in which the load begins. It is a long one rather than a short one. Otherwise the
+        agents would not ask evenly: with any pause as the first one, 80 requests a second came after one pause, where
+        50 were meant."""
+        least, most = PAUSES
+        pause: float = (least**2 + (most**2 - least**2) * self._chance.random()) ** 0.5
+        return pace * pause * self._chance.random()
 
     def _scope(self, turn: int) -> str:
         if hot := self._plan["hot"]:

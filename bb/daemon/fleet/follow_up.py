@@ -23,6 +23,8 @@ SHARE = 1000  # applying may take a thousandth of a processor: where lines come 
 LONGEST = 600.0  # seconds between two times at most; up to twice as long, see `_spread`
 QUIET = 5.0  # seconds in which nothing comes and nobody asks: then it is done. A busy relay imports once a second
 LONGEST_WAIT = 60.0  # seconds that it waits for such a moment; up to twice as long, too
+# While all processors of the machine are busy, it waits up to LONGEST: fifty relays on two processors that applied what
+# had come in the first minute, in the second one, left no processor for verdicts.
 
 
 class FollowUp:
@@ -55,7 +57,8 @@ class FollowUp:
         if self._is_working or now < self._not_before or state == self._applied:
             return
         self._waits_since = self._waits_since or now
-        if now - self._busy_at >= QUIET or now - self._waits_since >= self._spread * LONGEST_WAIT:
+        patience = self._spread * (LONGEST if no_processor_is_free() else LONGEST_WAIT)
+        if now - self._busy_at >= QUIET or now - self._waits_since >= patience:
             self._is_working, self._applied, self._waits_since = True, state, None
             threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
 
@@ -83,3 +86,12 @@ class FollowUp:
             pause = min(SHARE * (time.thread_time() - began), LONGEST)
             self._not_before = time.monotonic() + self._spread * pause
             self._is_working = False
+
+
+def no_processor_is_free() -> bool:
+    """Whether at least as many threads as there are processors wanted to run, in the last minute. False where the
+    system does not count them."""
+    try:
+        return os.getloadavg()[0] >= (os.cpu_count() or 1)
+    except (AttributeError, OSError):
+        return False

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.coordination.facts import AgentFact, HoldingFact
     from bb.ledger.carrier.door import Row
+    from bb.ledger.journal.kinds import Form
     from bb.ledger.travel.row_facts import Facts
 
 # A line as bb writes it. Its groups: the head, its writer and number, its Lamport time and its time, what it is about
@@ -31,12 +32,14 @@ LINE = re.compile(
     "p":"([0-9a-f]{32})","dh":"([0-9a-f]{32})"),"data":(.*)\}\n
     """.replace(b"\n    ", b"")
 )
-DEEP = 100  # brackets; data with more of them may be nested too deeply
+# The data of most lines. Its groups: the name of a member whose text is another one in each line, the text, and the
+# rest, which many lines have alike.
+DATA = re.compile(rb"""\{"_":"[a-z0-9]*","([a-z_]+)":"([ !#-\[\]-~]*)"(.*)\}""")
 DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 TIME = validation.TIME.encode()
 
-MOST_SOUND = 10_000
-_SOUND: dict[bytes, str] = {}  # what valid lines were about, and their kind
+MOST_FORMS, LONGEST_REST = 10_000, 500
+_FORMS: dict[tuple[bytes, bytes, bytes], Form] = {}  # of valid lines: what they were about, the member, and the rest
 
 
 def read(row: Row, before: Link) -> tuple[Link, Facts, list[str]] | None:
@@ -61,32 +64,45 @@ def read(row: Row, before: Link) -> tuple[Link, Facts, list[str]] | None:
         if recorder := row_facts.principal(by):
             recorders[recorder] = None
         if kind in row_facts.KINDS:
-            is_usual = recorder and not key and about in _SOUND
-            fact = _usual_fact(time, _SOUND[about], recorder, data) if is_usual else None
-            fact = fact or _fact(b'%b,"data":%b}' % (head, data), about, kind)
+            fact = _usual_fact(time, about, recorder, data) if recorder and not key else None
+            fact = fact or _fact(b'%b,"data":%b}' % (head, data), about, kind, data)
             if fact is not None:
                 facts.append((ids.event_id(row.writer, number), fact))
     return Link(number, clock, link), facts, list(recorders)
 
 
-def _fact(raw: bytes, about: bytes, kind: bytes) -> HoldingFact | AgentFact | None:
-    """The fact on a line, read member by member."""
+def _usual_fact(time: bytes, about: bytes, by: str, data: bytes) -> HoldingFact | AgentFact | None:
+    """The fact on a line by a valid author, if a valid line differed only in its time, its author, its salt and one
+    text. None if it must be read member by member."""
+    parts = DATA.fullmatch(data)
+    if parts is None or time.translate(DIGITS_TO_ZERO) != TIME:
+        return None
+    member, text, rest = parts.groups()
+    form = _FORMS.get((about, member, rest))
+    fact = form(by, text.decode()) if form else None
+    return fact if isinstance(fact, row_facts.FACTS) else None
+
+
+def _fact(raw: bytes, about: bytes, kind: bytes, data: bytes) -> HoldingFact | AgentFact | None:
+    """The fact on a line, read member by member. Its form is noted, so that lines like it are read more quickly."""
     fact = row_facts.fact_on(raw, decode)
-    if fact is not None and len(_SOUND) < MOST_SOUND:
-        _SOUND[about] = kind.decode()
+    parts = DATA.fullmatch(data)
+    if fact is None or parts is None:
+        return fact
+    member, _, rest = parts.groups()
+    may_repeat = b'"%b"' % member in rest or b"\\" in rest  # the member, so that the text is not its value
+    if may_repeat or len(rest) > LONGEST_REST or not _is_object(data):
+        return fact
+    if form := kinds.form(kind.decode(), fact, member.decode()):
+        if len(_FORMS) >= MOST_FORMS:
+            _FORMS.clear()
+        _FORMS[about, member, rest] = form
     return fact
 
 
-def _usual_fact(time: bytes, kind: str, by: str, data: bytes) -> HoldingFact | AgentFact | None:
-    """The fact on a line by a valid author, if a valid line was about the same before, so that only the data is to be
-    checked. None if it must be read member by member."""
-    if time.translate(DIGITS_TO_ZERO) != TIME:
-        return None
-    if data.count(b"[") + data.count(b"{") > DEEP:
-        return None
+def _is_object(data: bytes) -> bool:
+    """Whether DATA ends where its object ends, and has no members of the line behind it."""
     try:
-        content = decode(data)
+        return type(decode(data)) is dict
     except ValueError:
-        return None
-    fact = kinds.fact_of(kind, content, by) if type(content) is dict else None
-    return fact if isinstance(fact, row_facts.FACTS) else None
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -45,6 +46,7 @@ class Day:
         self.processor = 0.0  # seconds of it that were used
         self.cost = 0.0  # of applying
         self.refusals = 0  # so often, applying is refused
+        self.is_crowded = False  # no processor of the machine is free
         self.clones: dict[str, Clone] = {}
 
     def apply(self, desk: SimpleNamespace) -> None:
@@ -77,6 +79,7 @@ def day(monkeypatch: pytest.MonkeyPatch) -> Day:
     clock = SimpleNamespace(monotonic=lambda: day.now, thread_time=lambda: day.processor)
     monkeypatch.setattr(follow_up, "time", clock)
     monkeypatch.setattr(follow_up, "threading", SimpleNamespace(Thread=AtOnce))
+    monkeypatch.setattr(follow_up, "no_processor_is_free", lambda: day.is_crowded)
     monkeypatch.setattr(follow_up, "applying", SimpleNamespace(apply=day.apply))
     monkeypatch.setattr(
         follow_up,
@@ -121,6 +124,40 @@ def test_while_the_processor_is_needed_it_waits_but_not_for_ever(
 
     assert clone.applied
     assert LONGEST_WAIT <= clone.applied[0] - began <= 2 * LONGEST_WAIT + 2 * GLANCE
+
+
+def test_while_no_processor_is_free_it_waits_longer_but_not_for_ever(tmp_path: Path, day: Day):
+    day.is_crowded = True
+    clone = Clone(day, tmp_path)
+    began = day.now
+    day.play(2 * LONGEST + 2 * GLANCE, brings)
+
+    assert LONGEST <= clone.applied[0] - began <= 2 * LONGEST + 2 * GLANCE
+
+
+def test_a_quiet_moment_of_a_crowded_machine_is_used(tmp_path: Path, day: Day):
+    day.is_crowded = True
+    clone = Clone(day, tmp_path)
+    clone.brought = 1
+    day.play(QUIET + 2 * GLANCE)
+
+    assert len(clone.applied) == 1
+
+
+@pytest.mark.parametrize(("load", "is_crowded"), [(0.5, False), (1.99, False), (2.0, True), (30.0, True)])
+def test_a_machine_is_crowded_if_as_many_threads_as_processors_want_to_run(
+    monkeypatch: pytest.MonkeyPatch, load: float, is_crowded: bool
+):
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+
+    assert follow_up.no_processor_is_free() is is_crowded
+
+
+def test_a_system_without_a_load_average_has_processors_to_spare(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr(os, "getloadavg", raising=False)
+
+    assert follow_up.no_processor_is_free() is False
 
 
 def test_the_clones_of_a_machine_do_not_all_do_it_at_once(tmp_path: Path, day: Day):

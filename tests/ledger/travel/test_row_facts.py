@@ -138,6 +138,43 @@ def test_a_line_of_another_agent_is_read_as_quickly(monkeypatch: pytest.MonkeyPa
     assert [fact.agent for _, fact in found[1]] == ["dee"]
 
 
+def reserving(data: str) -> Row:
+    """A row with one line of the kind that reserves, and this DATA."""
+    head, mark, _ = written(FACTS[0], 1).partition(lines.DATA)
+    return Row(1, WRITER, 1, chained(head + mark + data.encode() + b"}", b"") + b"\n", "")
+
+
+REST = f',"bead_id":"bb-1","ttl_minutes":120,"order":"{ORDER}"'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"_":"saltsalt","scope":"%s"' + REST + "}",
+        '{"_":"saltsalt","scope":"%s"' + REST + ',"scope":"b"}',
+        '{"_":"saltsalt","scope":"%s"' + REST + ',"sc\\u006fpe":"b"}',
+        '{"_":"saltsalt","scope":"%s"' + REST + '},"by":"eve","x":{}',
+        '{"_":"saltsalt","_":"%s","scope":"b"' + REST + "}",
+        '{"_":"saltsalt","x":"%s","scope":"b"' + REST + "}",
+        '{"_":"saltsalt","bead_id":"%s","scope":"b","ttl_minutes":120}',
+    ],
+)
+@pytest.mark.parametrize("text", ["c", "../c", "", " ", "c" * 5000, "{" * 5000, "bb-2"])
+def test_a_line_like_a_valid_one_is_read_as_every_other_reader_reads_it(data: str, text: str):
+    """Whoever may append can choose the first line, by which later ones are read more quickly."""
+    for chosen in ("b", text):
+        row = reserving(data % chosen)
+        assert quick_rows.read(row, START) in (slowly(row), None)
+
+
+def test_what_is_noted_of_long_lines_is_bounded():
+    row = reserving('{"_":"saltsalt","scope":"src"' + REST + f',"x":"{"x" * 1000}"}}')
+    before = len(quick_rows._FORMS)
+
+    assert quick_rows.read(row, START) == slowly(row)
+    assert len(quick_rows._FORMS) == before
+
+
 def test_lines_must_rise_in_number_and_lamport_time():
     row = usual_row()
 
