@@ -23,8 +23,8 @@ SHARE = 1000  # applying may take a thousandth of a processor: where lines come 
 LONGEST = 600.0  # seconds between two times at most; up to twice as long, see `_spread`
 QUIET = 5.0  # seconds in which nothing comes and nobody asks: then it is done. A busy relay imports once a second
 LONGEST_WAIT = 60.0  # seconds that it waits for such a moment; up to twice as long, too
-# While all processors of the machine are busy, it waits up to LONGEST: fifty relays on two processors that applied what
-# had come in the first minute, in the second one, left no processor for verdicts.
+# While all processors of the machine are busy, it waits up to LONGEST instead. Fifty relays on two processors began to
+# apply what had come after a minute, and left no processor for verdicts.
 
 
 class FollowUp:

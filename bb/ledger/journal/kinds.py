@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from bb.messaging.facts import MailFact, Said
 
     Fits = Callable[[object], bool]
-    # fact, its members, a check for each, the default for each, how many are required, and the place of each in `data`
     Form = Callable[[str, str], "Fact | None"]  # makes facts that differ only in their author and one text
+    # fact, its members, a check for each, the default for each, how many are required, and the place of each in `data`
     Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int, dict[str, int]]
 
 Fact: TypeAlias = (
