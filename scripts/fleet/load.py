@@ -123,9 +123,9 @@ class Agent:
                 yield Wait(began + pace * self._chance.uniform(*PAUSES))
 
     def _rest_of_pause(self, pace: float) -> float:
-        """What is left of the pause in which the load begins. It is a long one rather than a short one. Otherwise the
-        agents would not ask evenly: with any pause as the first one, 80 requests a second came after one pause, where
-        50 were meant."""
+        """The seconds until the first request. The load begins within a pause, which is rather a long one than a short
+        one. So the agents ask at the same rate all the time. Otherwise 75 of them would ask in some second, and 30 in
+        the next one, where 50 are meant."""
         least, most = PAUSES
         pause: float = (least**2 + (most**2 - least**2) * self._chance.random()) ** 0.5
         return pace * pause * self._chance.random()

@@ -243,8 +243,9 @@ def _lead(text: str, is_file: bool) -> Lead:
     lead = _LEADS.get((text, is_file))
     if lead is None:
         lead = Lead(admission.parsed_scope(text, is_file))
-        if len(_LEADS) < MOST_LEADS:
-            _LEADS[text, is_file] = lead
+        if len(_LEADS) >= MOST_LEADS:
+            _LEADS.clear()
+        _LEADS[text, is_file] = lead
     return lead
 
 

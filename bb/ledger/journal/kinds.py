@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bb.messaging.facts import MailFact, Said
 
     Fits = Callable[[object], bool]
-    Form = Callable[[str, str], "Fact | None"]  # makes facts that differ only in their author and one text
+    Maker = Callable[[str, str], "Fact | None"]  # of facts that differ only in their author and one text
     # fact, its members, a check for each, the default for each, how many are required, and the place of each in `data`
     Row = tuple[Any, tuple[str, ...], tuple[Fits, ...], tuple[Any, ...], int, dict[str, int]]
 
@@ -397,15 +397,15 @@ def fact_of(kind: str, data: dict[str, Any], by: str = "") -> Fact | None:
     return fact
 
 
-def form(kind: str, fact: Fact, member: str) -> Form | None:
-    """Makes the facts of events of KIND whose data differs from that of FACT only in the text of MEMBER. It is given
-    their author, who must be a principal, and the text. None if the author and the member are no fields of the fact."""
+def maker(kind: str, fact: Fact, member: str) -> Maker | None:
+    """Makes facts of KIND that differ from FACT only in their author, who must be a principal, and in the text of
+    MEMBER. None if the author and that member are no fields of the fact."""
     entry = _rows.get(kind)
     if entry is None or entry[1][0] != BY or entry[2][0] is not ids.is_principal or member not in entry[5]:
         return None
     make, _, fits, _, _, places = entry
     place, fits_text = places[member], fits[places[member]]
-    values = [getattr(fact, field) for field in fact.__match_args__]
+    values = list(fact.as_dict().values())
 
     def made(by: str, text: str) -> Fact | None:
         if not fits_text(text):

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bb.coordination.facts import AgentFact, HoldingFact
     from bb.ledger.carrier.door import Row
-    from bb.ledger.journal.kinds import Form
+    from bb.ledger.journal.kinds import Maker
     from bb.ledger.travel.row_facts import Facts
 
 # A line as bb writes it. Its groups: the head, its writer and number, its Lamport time and its time, what it is about
@@ -38,8 +38,9 @@ DATA = re.compile(rb"""\{"_":"[a-z0-9]*","([a-z_]+)":"([ !#-\[\]-~]*)"(.*)\}""")
 DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 TIME = validation.TIME.encode()
 
-MOST_FORMS, LONGEST_REST = 10_000, 500
-_FORMS: dict[tuple[bytes, bytes, bytes], Form] = {}  # of valid lines: what they were about, the member, and the rest
+MOST_MAKERS, LONGEST_REST = 10_000, 500
+# Makers of facts, by what a valid line was about, the member with the text, and the rest of its data.
+_MAKERS: dict[tuple[bytes, bytes, bytes], Maker] = {}
 
 
 def read(row: Row, before: Link) -> tuple[Link, Facts, list[str]] | None:
@@ -78,13 +79,13 @@ def _usual_fact(time: bytes, about: bytes, by: str, data: bytes) -> HoldingFact 
     if parts is None or time.translate(DIGITS_TO_ZERO) != TIME:
         return None
     member, text, rest = parts.groups()
-    form = _FORMS.get((about, member, rest))
-    fact = form(by, text.decode()) if form else None
+    make = _MAKERS.get((about, member, rest))
+    fact = make(by, text.decode()) if make else None
     return fact if isinstance(fact, row_facts.FACTS) else None
 
 
 def _fact(raw: bytes, about: bytes, kind: bytes, data: bytes) -> HoldingFact | AgentFact | None:
-    """The fact on a line, read member by member. Its form is noted, so that lines like it are read more quickly."""
+    """The fact on a line, read member by member. Its maker is kept, so that lines like it are read more quickly."""
     fact = row_facts.fact_on(raw, decode)
     parts = DATA.fullmatch(data)
     if fact is None or parts is None:
@@ -93,10 +94,10 @@ def _fact(raw: bytes, about: bytes, kind: bytes, data: bytes) -> HoldingFact | A
     may_repeat = b'"%b"' % member in rest or b"\\" in rest  # the member, so that the text is not its value
     if may_repeat or len(rest) > LONGEST_REST or not _is_object(data):
         return fact
-    if form := kinds.form(kind.decode(), fact, member.decode()):
-        if len(_FORMS) >= MOST_FORMS:
-            _FORMS.clear()
-        _FORMS[about, member, rest] = form
+    if make := kinds.maker(kind.decode(), fact, member.decode()):
+        if len(_MAKERS) >= MOST_MAKERS:
+            _MAKERS.clear()
+        _MAKERS[about, member, rest] = make
     return fact
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from bb.coordination.facts import Released, Renewed, Reserved
 from bb.kernel import clock
+from bb.kernel.errors import Refusal
 from bb.ledger.fleet.relay import Relay
 from bb.ledger.git import place
 from bb.ledger.git.place import Place
@@ -239,3 +240,32 @@ def is_connected_to(machine: Machine, incarnation: str) -> bool:
 
 def environment_of(machine: Machine) -> Mapping[str, str]:
     return {**os.environ, "BB_NOW": NOON, **machine.clone.settings}
+
+
+def raising(*names: object) -> Callable[[str], None]:
+    """Refuses these operations. The second of NAMES is the refusal."""
+    first, refusal, *rest = names
+
+    def check(name: str) -> None:
+        if name == first or name in rest:
+            assert isinstance(refusal, Refusal)
+            raise refusal()
+
+    return check
+
+
+def hostile_rows(writer: str, first: int) -> list[tuple[str, int, bytes]]:
+    """Rows that no relay of ours would send, each by a machine with the right to append."""
+    stranger = "aaaaaaaaaaaa"
+    return [
+        (stranger, 1, b"no json\n"),
+        (stranger, 2, b"\n\n\n"),
+        ("bbbbbbbbbbbb", 1, b"x" * (2 << 20) + b"\n"),
+        ("cccccccccccc", 7, b'{"v":1,"id":"cccccccccccc.7","l":1}\n'),
+        ("dddddddddddd", 1, b"without an end"),
+        ("eeeeeeeeeeee", 1, b""),
+        ("-", 0, b""),
+        ("../../etc/x", 1, b"path\n"),
+        ("a b\nc", 1, b"path\n"),
+        (writer, first, b"our number, other bytes\n"),
+    ]

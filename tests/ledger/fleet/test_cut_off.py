@@ -13,9 +13,8 @@ from bb.ledger.carrier.door import EngineUnreachable
 from bb.ledger.fleet import housekeeping
 from bb.ledger.fleet.housekeeping import Housekeeping
 from bb.ledger.fleet.outbox import Outbox
-from tests.ledger.fleet.fleet_support import Machine, fleet, wait_for
+from tests.ledger.fleet.fleet_support import Machine, fleet, raising, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
-from tests.ledger.fleet.test_relay import raising
 
 
 def test_a_relay_says_that_it_is_connected_when_it_has_recorded_who_was_alive(tmp_path: Path):

@@ -169,10 +169,10 @@ def test_a_line_like_a_valid_one_is_read_as_every_other_reader_reads_it(data: st
 
 def test_what_is_noted_of_long_lines_is_bounded():
     row = reserving('{"_":"saltsalt","scope":"src"' + REST + f',"x":"{"x" * 1000}"}}')
-    before = len(quick_rows._FORMS)
+    before = len(quick_rows._MAKERS)
 
     assert quick_rows.read(row, START) == slowly(row)
-    assert len(quick_rows._FORMS) == before
+    assert len(quick_rows._MAKERS) == before
 
 
 def test_lines_must_rise_in_number_and_lamport_time():
