@@ -30,6 +30,7 @@ SETTINGS = {
     "synchronous_commit": "on",
     "max_connections": "160",
     "shared_buffers": "64MB",
+    "dynamic_shared_memory_type": "mmap",  # a server that is killed leaves it; here, in its own folder
     "wal_level": "replica",
     "max_wal_size": "1GB",
     "logging_collector": "off",
