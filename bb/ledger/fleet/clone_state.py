@@ -80,6 +80,7 @@ class CloneState:
         self.repo = ""
         self.fold: RowFold | None = None
         self.imported = 0
+        self.is_from_archive = False  # whether the relay began with the archive, for want of results
         self._floor = 0  # places before it are to be forgotten, once the lines up to it are imported
         self.broken: dict[str, str] = {}  # writers of this store that the engine has other lines of, and why
         self.verdicts = Verdicts("", self._results, self._fact_on)
@@ -113,7 +114,8 @@ class CloneState:
             self.repo,
             law,
         )
-        if saved is not None and is_usable and saved.place >= tip.place:
+        self.is_from_archive = saved is None or not is_usable or saved.place < tip.place
+        if saved is not None and not self.is_from_archive:
             base: Base = saved
             self.imported = self._imported(saved, tip)
         else:

@@ -21,6 +21,7 @@ from bb.ledger.carrier.door import AnotherEngine, EngineNotDurable, EngineRewoun
 from bb.ledger.files import readiness
 from bb.ledger.fleet.clone_state import CloneState, LawBehind, ResultsLost
 from bb.ledger.fleet.connection import Connection
+from bb.ledger.fleet.freshness import Freshness
 from bb.ledger.fleet.housekeeping import RECORD_AGAIN, Anew, Housekeeping
 from bb.ledger.fleet.line_sender import LineSender
 from bb.ledger.fleet.moments import moment
@@ -113,6 +114,8 @@ class EngineLoop:
             return
         self._disconnect()
         fold = self.state.begin()
+        if self.state.is_from_archive:
+            self.connection.freshness = Freshness()  # what was read before is to be read again
         placed = self.state.placed()
         with self._shared.lock:
             # Not read before the lock is held: an ask may come about a line that is recorded in between.

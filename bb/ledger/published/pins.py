@@ -72,7 +72,7 @@ class Pins(Record):
     compared: str = ""  # the state of git's configuration when the addresses were last compared
     at_snapshot: tuple[str, Admitted] | None = None  # a snapshot's commit, and the results there; not saved
     fleet: FleetResults | None = None  # what the relay has computed, while the home remote's ledger has a fleet
-    is_unread: bool = False  # whether this clone has joined that fleet, and no results of its relay can be used
+    is_unread: bool = False  # whether this clone is in that fleet, and its relay has never read the whole log
 
     @property
     def in_force(self) -> Admitted:
@@ -146,7 +146,7 @@ def _with_fleet(store: str, saved: Pins) -> Pins:
 
     found = fleet_results.read(store)
     if found and found.incarnation == terms.incarnation:
-        return saved.replace(fleet=found)
+        return saved.replace(fleet=found, is_unread=not found.current_at)
     return saved.replace(is_unread=True) if fleet_results.has_joined(store) else saved
 
 

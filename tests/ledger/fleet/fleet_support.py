@@ -225,8 +225,8 @@ def become_equal(*machines: Machine) -> None:
 
 
 def refused_for_a_while(answer: dict[str, Any]) -> bool:
-    """Whether the engine was silent for so long that the relay says so: this machine may be busy."""
-    return not answer["ok"] and answer["error"]["code"] == "ENGINE_UNREACHABLE"
+    """Whether the engine was silent, or late, for so long that the relay says so: this machine may be busy."""
+    return not answer["ok"] and answer["error"]["code"] in ("ENGINE_UNREACHABLE", "FLEET_BEHIND")
 
 
 def wait_for(condition: Callable[[], Any], machine: Machine | None = None) -> None:

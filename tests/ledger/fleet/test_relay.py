@@ -151,9 +151,11 @@ def test_a_lost_answer_is_settled_by_sending_the_same_lines_again(tmp_path: Path
 
 def test_if_no_answer_comes_back_in_time_the_grant_is_pending_and_settles_later(tmp_path: Path):
     engine = MemoryEngine()
+    lost: list[str] = []
 
     def lose(name: str) -> None:
         if name == "append":
+            lost.append(name)
             raise AppendUnknown()
 
     with fleet(tmp_path, engine) as (here, _):
@@ -161,6 +163,8 @@ def test_if_no_answer_comes_back_in_time_the_grant_is_pending_and_settles_later(
         engine.after = lose
         engine.before = raising("head", EngineUnreachable)
         event = here.reserved("src")
+        here.begin_to_ask("flush")
+        wait_for(lambda: lost)
 
         assert here.code("settle", patience=0.3, events=[event]) == "GRANT_PENDING"
         engine.after = engine.before = nothing

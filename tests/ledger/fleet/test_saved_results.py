@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
+from bb.ledger.carrier.door import EngineUnreachable
 from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.fleet import housekeeping
 from bb.ledger.fleet.results_file import ResultsFile
-from tests.ledger.fleet.fleet_support import (
-    become_equal,
-    fleet,
-    wait_for,
-)
+from tests.ledger.fleet.fleet_support import Machine, become_equal, fleet, raising, wait_for
+from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 
 
 def test_lost_results_are_computed_again_from_the_archive(tmp_path: Path):
@@ -44,6 +42,36 @@ def test_results_that_are_removed_while_the_relay_runs_are_made_again(tmp_path: 
         wait_for(lambda: there.ask("fresh")["ok"] and won["id"] in there.grants()["grants"], there)
 
         become_equal(here, there)
+
+
+def test_results_that_are_made_again_are_not_called_current_before_the_engine_was_read(tmp_path: Path):
+    engine = MemoryEngine()
+    with fleet(tmp_path, engine) as (here, there):
+        here.reserve("src")
+        there.result("fresh")
+        assert there.results().current_at
+
+        def refuse_reads_since_then(name: str) -> None:
+            if name == "read" and "results are lost" in "".join(there.log):
+                raise EngineUnreachable()
+
+        engine.before = refuse_reads_since_then
+        for file in (Path(there.path) / "fleet").glob("results.sqlite*"):
+            file.unlink()
+        here.reserved("docs")
+        here.begin_to_ask("flush")
+        wait_for(lambda: connects(there) > 1, there)
+
+        assert not there.results().current_at
+        engine.before = nothing
+        there.result("fresh")
+        assert there.results().current_at
+
+
+def connects(machine: Machine) -> int:
+    """How often the relay has connected since it has found its results lost."""
+    log = "\n".join(machine.log)
+    return log.partition("results are lost")[2].count("connected to")
 
 
 def test_damaged_results_are_made_again(tmp_path: Path):

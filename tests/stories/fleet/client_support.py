@@ -39,7 +39,9 @@ class Side:
         return self.at.bb(*words, **{"BB_AGENT": self.agent, **settings})
 
     def reserve(self, scope: str, *more: str, **settings: Any) -> Ran:
-        return self.json("agent", "reserve", "--scope", scope, *more, **settings)
+        """Ask for SCOPE, and again if a busy machine has made the engine's answer late."""
+        words = ("agent", "reserve", "--scope", scope, *more)
+        return until(lambda: "FLEET_BEHIND" not in (found := self.json(*words, **settings)).out and found)
 
     def waits(self, scope: str, seconds: str) -> Ran:
         """Wait for SCOPE, in a process beside those that the test starts meanwhile."""

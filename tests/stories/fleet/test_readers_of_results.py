@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,17 @@ def test_what_another_machine_holds_is_not_free_while_nobody_knows_who_was_admit
         assert checked.envelope["error"]["details"]["fleet"] == {"place": None, "age_seconds": None}
         assert "has not read everything" in two.here.text("check", "free", BB_DAEMON="off").out
 
+        two.proxy.cut()
+
+    def last_read(path: str) -> dict[str, Any]:
+        found = two.here.json("check", path).envelope
+        return dict((found["data"] or found["error"]["details"])["fleet"])
+
     two.here.restart_daemon(meanwhile)
+    until(lambda: last_read("free")["place"], "the results of the archive")
+    assert last_read(damage)["age_seconds"] is None
+    assert two.here.json("check", damage).code == "PATH_HELD", "the archive lacks it, and the engine is away"
+
+    two.proxy.mend()
+    until(lambda: last_read("free")["age_seconds"] is not None, "the results of the engine")
     assert two.here.json("check", damage).code == "PATH_HELD"
-    until(lambda: two.here.json("check", "free").data["fleet"]["place"])
