@@ -128,6 +128,7 @@ def test_rows_that_wait_to_be_written_when_the_connection_is_lost_are_not_read_a
                 lost.append(name)
                 raise EngineUnreachable()
 
+        here.stop()  # the lost connection is the other one
         engine.before = lose_once
         there.reserved("lib")
         wait_for(lambda: lost)
@@ -154,6 +155,6 @@ def test_a_clone_that_only_fetches_does_not_keep_the_places_of_all_reservations(
         assert sizes[-1] <= 8, sizes
         assert there.clone.ask("agent.status", agent=there.agent)["reservations"][0]["state"] == "active"
         there.start()
-        wait_for(lambda: there.result("fresh")["place"] == here.result("fresh")["place"], there)  # it may sign meanwhile
+        wait_for(lambda: there.result("fresh")["place"] == here.result("fresh")["place"], there)  # they may sign
         # Each clone forgets places at another time, so only the grants are compared.
         assert (there.grants()["grants"], there.results().digest) == (here.grants()["grants"], here.results().digest)

@@ -158,10 +158,13 @@ def test_if_no_answer_comes_back_in_time_the_grant_is_pending_and_settles_later(
             lost.append(name)
             raise AppendUnknown()
 
+    def stay_away(name: str) -> None:
+        if name == "head" and lost:
+            raise EngineUnreachable()
+
     with fleet(tmp_path, engine) as (here, _):
         here.result("flush")
-        engine.after = lose
-        engine.before = raising("head", EngineUnreachable)
+        engine.after, engine.before = lose, stay_away
         event = here.reserved("src")
         here.begin_to_ask("flush")
         wait_for(lambda: lost)

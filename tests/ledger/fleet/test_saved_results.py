@@ -12,7 +12,7 @@ from bb.ledger.carrier.door import EngineUnreachable
 from bb.ledger.files.sqlite import sqlite3
 from bb.ledger.fleet import housekeeping
 from bb.ledger.fleet.results_file import ResultsFile
-from tests.ledger.fleet.fleet_support import Machine, become_equal, fleet, raising, wait_for
+from tests.ledger.fleet.fleet_support import Machine, become_equal, fleet, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine, nothing
 
 
