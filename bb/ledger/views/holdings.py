@@ -171,7 +171,8 @@ class Holdings:
 
     def is_unknown(self, reservation: Reservation) -> bool:
         """Whether this is a global reservation, and it is not known here whether it was admitted, because this clone
-        does not read the arbiter, or its relay has never read the whole log. It keeps other agents out, and excuses nothing."""
+        does not read the arbiter, or its relay has never read the whole log. It keeps other agents out, and excuses
+        nothing."""
         if not reservation.is_global or not self._published.lacks_order:
             return False
         return reservation.id not in self.settled.grants and reservation.id not in self.settled.generations
