@@ -74,7 +74,9 @@ class CloneRelay:
             self._loop.call_from_thread(self._count_answer)
             answer(found)
 
-        if self._is_moving:
+        if not self.is_in_place:  # another relay can answer, where the clone is now
+            self.stop()
+        if self._is_moving or self._is_stopping:
             answered(relay.refused(RelayStopped()))
             return
         try:

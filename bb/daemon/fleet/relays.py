@@ -53,8 +53,9 @@ class Relays:
     def attend(self, place: Place) -> dict[str, Any]:
         """Run the relay of the clone at PLACE from now on. Returns whether it is started by this."""
         ownership.refuse_foreign(place, self._desk.env)
-        if (running := self._relays.get(place.store)) and not running.is_in_place:
-            self._end(running)  # of a clone that was deleted and made anew
+        for running in [one for one in self._relays.values() if not one.is_in_place]:
+            self._end(running)  # of a clone that was deleted and made anew, or moved, with its lock, to this PLACE
+        self._close_ended()
         is_started = place.store not in self._relays
         if is_started:
             try:
@@ -101,9 +102,7 @@ class Relays:
     # -- looking after them
 
     def _look(self) -> None:
-        for one in [one for one in self._ending if one.has_ended]:
-            one.close()
-            self._ending.remove(one)
+        self._close_ended()
         for store, place in list(self._places.items()):
             running = self._relays.get(store)
             if running and not running.is_in_place:
@@ -126,6 +125,12 @@ class Relays:
             self._warn(running.place, f"commands do not find the relay of {running.place.title}: {refusal.message}")
         else:
             self._warned.pop(running.place.store, None)
+
+    def _close_ended(self) -> None:
+        """Let go of the locks of relays that have ended."""
+        for one in [one for one in self._ending if one.has_ended]:
+            one.close()
+            self._ending.remove(one)
 
     def _end(self, running: CloneRelay) -> None:
         """End a relay, without waiting for it."""
