@@ -16,6 +16,8 @@ NOT_YET = (
     "This clone has not read everything from the fleet's engine yet, so reservations of other machines may be missing"
 )
 
+NO_RELAY = "No relay of this clone runs: `bb daemon start`"
+
 
 def sentences(found: Foreign) -> list[str]:
     """What a reader of the answer FOUND must know, if it may be out of date."""
@@ -25,13 +27,15 @@ def sentences(found: Foreign) -> list[str]:
     age = about.get("age_seconds")
     if "age_seconds" not in about:
         return []
+    way_out = f". {NO_RELAY}" if about.get("no_relay") else ""
     if age.is_none:
-        return [NOT_YET]
+        return [NOT_YET + way_out]
     if float(str(age)) < OLD:
         return []
     ago = _ago(float(str(age)))
     return [
         f"This clone last had everything from the fleet's engine {ago} ago; what others did since is not known here"
+        + way_out
     ]
 
 

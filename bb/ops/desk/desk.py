@@ -73,12 +73,13 @@ class Desk:
         self._place: Place | None = None
         self._is_ours = False
         self._engine: bool | None = None  # whether this clone has joined a fleet
+        self.lacks_relay = False  # whether this request has found that no relay of this clone runs
         self._sent = 0  # of the store's records, those that the relay has sent
         self._store: Store | None = None
 
     def begin(self, *, only_reads: bool, request: str = "") -> None:
         """Begin a request. REQUEST is its digest, if it has an idempotency key."""
-        self._only_reads, self.request, self._engine = only_reads, request, None
+        self._only_reads, self.request, self._engine, self.lacks_relay = only_reads, request, None, False
         self._records = self._store.records if self._store is not None else 0
 
     @property
@@ -316,11 +317,11 @@ class Desk:
         """Let other clones know of what this request changed: start a background sync if one is due; in a fleet, wake
         the relay of this clone."""
         records = self._store.records if self._store is not None else 0
-        if not (self._has_beaten or records):
+        if not (self._has_beaten or records or self.lacks_relay):
             return
         age = last_sync.age(self.place.store)
         is_due = age is not None and age >= RARELY
-        if (is_due or records > self._sent) and self._has_engine:
+        if (is_due or records > self._sent or self.lacks_relay) and self._has_engine:
             from bb.ledger.fleet import waking  # noqa: PLC0415  (needed only in a fleet)
 
             if waking.wake(self.place.store, self.cwd, self.env) and is_due:

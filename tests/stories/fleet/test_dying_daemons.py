@@ -181,7 +181,7 @@ def _reserving(beside: ThreadPoolExecutor, two: Fleet, scope: str, **settings: s
 
 
 def test_a_home_in_which_no_daemon_can_run_is_named(two: Fleet, tmp_path: Path):
-    two.here.kill_daemon()
+    two.here.at.started("daemon", "stop")
     (tmp_path / "file").touch()
 
     refused = two.here.json("reserve", "homeless", CCCC_HOME="", HOME=str(tmp_path / "file"))
@@ -191,3 +191,18 @@ def test_a_home_in_which_no_daemon_can_run_is_named(two: Fleet, tmp_path: Path):
     assert str(tmp_path / "file" / ".cccc") in error["message"]
     assert "ledger" not in error["message"]
     assert "set CCCC_HOME" in error["hint"]
+
+
+@pytest.mark.parametrize("words", [("turn",), ("check", "anything")])
+def test_a_command_that_only_reads_starts_the_next_daemon_too(two: Fleet, words: tuple[str, ...]):
+    assert two.here.text("daemon", "start").status == 0
+    two.here.kill_daemon()
+    Path(fleet_files.path(two.here.store, fleet_files.STARTED)).unlink(missing_ok=True)
+    two.here.text(*words, BB_SYNC="off")
+    assert not descriptor.is_running(two.here.at.settings["CCCC_HOME"])
+
+    two.here.text(*words, BB_SYNC="")
+
+    until(lambda: descriptor.is_running(two.here.at.settings["CCCC_HOME"]), "the next daemon")
+    until(lambda: "Connected" in two.here.text("fleet", "status").out, "its relay")
+    assert "no_relay" not in two.here.json("check", "anything").data["fleet"]

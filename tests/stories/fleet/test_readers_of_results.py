@@ -68,8 +68,10 @@ def test_what_another_machine_holds_is_not_free_while_nobody_knows_who_was_admit
                 file.execute(f"pragma user_version = {fleet_results.VERSION + 1}")
         checked = two.here.json("check", damage, BB_DAEMON="off")
         assert (checked.status, checked.code) == (7, "PATH_HELD")
-        assert checked.envelope["error"]["details"]["fleet"] == {"place": None, "age_seconds": None}
-        assert "has not read everything" in two.here.text("check", "free", BB_DAEMON="off").out
+        assert checked.envelope["error"]["details"]["fleet"] == {"place": None, "age_seconds": None, "no_relay": True}
+        told = two.here.text("check", "free", BB_DAEMON="off").out
+        assert "has not read everything" in told
+        assert "`bb daemon start`" in told
 
         two.proxy.cut()
 
