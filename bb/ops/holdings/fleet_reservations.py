@@ -140,7 +140,7 @@ class _Attempts:
             if refusal.code.startswith((*NOBODY_DECIDES, GrantPending.code)):
                 self._was_away = True
                 patient = Busy(refusal.message, hint=refusal.hint, **refusal.details)
-                patient.code = refusal.code
+                patient.code, patient.exit_status = refusal.code, refusal.exit_status
                 raise patient from refusal
             raise
 

@@ -176,11 +176,13 @@ def test_without_a_relay_that_may_start_the_refusal_says_what_to_do(two: Fleet):
     two.here.kill_daemon()
 
     refused = two.here.reserve("nine", BB_DAEMON="off")
+    waited = two.here.reserve("nine", "--wait", "1", BB_DAEMON="off")
     local = two.here.reserve("nine", "--fallback", "local", BB_DAEMON="off").data
 
-    assert refused.code == "RELAY_GONE"
-    assert refused.status == 6
-    assert "bb daemon start" in refused.envelope["error"]["hint"]
+    for answer in (refused, waited):
+        assert answer.code == "RELAY_GONE"
+        assert answer.status == 6
+        assert "bb daemon start" in answer.envelope["error"]["hint"]
     assert (local["fallback"], "token" in local) == ("local", False)
     assert two.here.text("daemon", "start").status == 0
     assert two.here.reserve("nine-again").data["token"]
@@ -313,3 +315,9 @@ def test_a_clone_that_has_not_joined_says_that_its_reservations_hold_there_only(
     assert "bb fleet join" in got.data["why"]
     assert "In this clone only" in late.text("reserve", "alone/too").out
     assert "fallback" not in late.reserve("alone.py", "--open").data
+    two.there.reserve("known-to-the-late-one")
+    assert two.there.json("sync", "--publish").status == 0
+    assert at.bb("sync", "--pull").status == 0
+    refused = late.reserve("known-to-the-late-one").envelope["error"]
+    assert "--queue" not in refused["hint"]
+    assert "bb fleet join" in refused["hint"]
