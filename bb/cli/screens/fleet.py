@@ -102,6 +102,7 @@ def joined(found: Foreign) -> Iterator[str]:
         yield from _steps(found, "This")
         return
     yield "This clone has joined the fleet: plain `bb reserve` is valid in every clone now"
+    yield from travel.contested(found)
     yield from travel.void(found)
     yield from _relay(found)
 

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger.fleet import settings
 from bb.ledger.published import fleet_results
 from bb.wire import client
 from tests import engines
+from tests.stories.daemon.cli_support import ended
 from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, Side, fleet
 from tests.support import Scratch
 from tests.waiting import until
@@ -321,3 +323,21 @@ def test_a_clone_that_has_not_joined_says_that_its_reservations_hold_there_only(
     refused = late.reserve("known-to-the-late-one").envelope["error"]
     assert "--queue" not in refused["hint"]
     assert "bb fleet join" in refused["hint"]
+
+
+def test_who_holds_nothing_any_more_when_its_clone_joins_is_told_at_once(two: Fleet, tmp_path: Path):
+    two.here.at.git("clone", "--quiet", str(two.here.at.path.parent / "hub"), str(tmp_path / "joins"))
+    at = Scratch(tmp_path / "joins", {"CCCC_HOME": str(tmp_path / "home"), "BB_DAEMON": ""})
+    assert at.bb("sync", "--pull").status == 0
+    assert at.bb("agent", "register", "--name", "jade-lynx", "--role", "builder").status == 0
+    joins = Side(at, "jade-lynx")
+    assert joins.reserve("contested").data["fallback"] == "local"
+    assert two.there.reserve("contested").data["token"]
+    engine = settings.read(two.there.store)
+    assert engine
+
+    with ended(at):
+        joined = joins.text("fleet", "join", engine.address, BB_AGENT="")
+
+        assert "Contested: jade-lynx does not hold contested; cobalt-harbor holds contested" in joined.out, joined.err
+        assert "Contested" in joins.text("turn").out
