@@ -13,7 +13,7 @@ from bb.ledger.fleet import asking
 from tests import engines
 from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, ago, fleet
 from tests.support import Ran
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,9 @@ def test_what_an_engine_that_has_lost_its_beats_cannot_tell_is_no_silence_and_th
 
     assert refused.code == "RESERVATION_CONFLICT"
     assert "time in which it heard nothing does not count" in refused.envelope["error"]["message"]
-    assert "--wait" in refused.envelope["error"]["hint"]
+    assert "Z on, its silence can be known" in refused.envelope["error"]["message"]
+    seconds = int(refused.envelope["error"]["hint"].partition("--wait ")[2].split()[0].strip("`"))
+    assert 15 * 60 - PATIENCE <= seconds <= 16 * 60, "it is heard since a moment ago"
     assert two.there.token("two")
 
 
