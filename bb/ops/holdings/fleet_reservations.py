@@ -197,7 +197,7 @@ class _Attempts:
             except (ReservationConflict.error, ReservationStaleFound.error) as refusal:
                 if not self._is_fresh and self._is_of_another_machine(refusal):
                     raise _MustLookError from refusal
-                self._explain(refusal, self._desk.stale_after_in(index))
+                self._explain(refusal)
                 raise
             if not self._has_heard and any(isinstance(fact, TakenOver) for fact in facts):
                 raise _MustLookError(hears=True)
@@ -209,9 +209,9 @@ class _Attempts:
         recorded = signs_of_life.act(self._desk, wanted.agent, decide, allow_secret=self._allow_secret)
         return [event for event in recorded if event.kind == kinds.BY_FACT["Reserved"][0]]
 
-    def _explain(self, refusal: BbError, threshold: int) -> None:
+    def _explain(self, refusal: BbError) -> None:
         """Say in REFUSAL why a holder elsewhere cannot be taken over yet although nothing is heard of it, and when that
-        may be possible: a holder is silent after THRESHOLD milliseconds."""
+        may be possible."""
         store, now = self._desk.place.store, self._desk.now()
         hearing = heard_elsewhere.in_fleet(store) if self._wanted.takeover else None
         if hearing is None or not isinstance(refusal, ReservationConflict.error):
@@ -222,7 +222,7 @@ class _Attempts:
         if any(hearing.seen_at(seen_at, now) > seen_at for seen_at in elsewhere):
             heard, known, wait = "hears no others now", "", LONG_WAIT
             if hearing.is_current(now):
-                known_at = hearing.since + threshold
+                known_at = hearing.since + self._desk.stale_after
                 heard = f"hears other machines only since {clock.text(hearing.since)}"
                 known = f". From {clock.text(known_at)} on, its silence can be known"
                 wait = max(known_at - now, 0) // clock.SECOND + WAITS_ON
