@@ -38,6 +38,9 @@ SETTLED = {  # what a connection uses unless its address says otherwise
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
+# Where everybody may create in the schema `public`, as before PostgreSQL 15, a machine could make an operator or a function
+# there that fits our statements better than those of PostgreSQL do. It would run as the owner of bb's tables.
+ONLY_OWN_NAMES = "set search_path = pg_catalog, pg_temp"
 DURABLE = ("on", "remote_apply")  # values of synchronous_commit with which an acknowledged row is on the disk
 SET_UP = """
 select set_config('synchronous_commit',
@@ -60,7 +63,7 @@ NEEDS_PASSWORD = ("authentication failed", "no password supplied")
 LOGIN_REFUSED = (*NEEDS_PASSWORD, "pg_hba.conf", "is not permitted to log in", "permission denied for database")
 NO_SERVICE = "definition of service"
 
-HEALTH = "select (extract(epoch from clock_timestamp()) * 1000)::bigint"
+HEALTH = "select (extract(epoch from clock_timestamp()) operator(pg_catalog.*) 1000)::bigint"
 STANDBYS = "select application_name, state, sync_state from pg_stat_replication"
 VERSION = 1  # of the schema
 
@@ -97,6 +100,7 @@ class Session:
         self._prepared: dict[str, bytes] = {}
         self._name = os.urandom(6).hex().encode()  # a pooler may give one server connection to several of us
         try:
+            self.run(ONLY_OWN_NAMES, patience)
             found = self.ask(SET_UP).texts()[0]
         except ServerError as error:
             self.close()
