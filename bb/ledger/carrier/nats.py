@@ -15,7 +15,7 @@ from bb.ledger.carrier import nats_durability, nats_log
 from bb.ledger.carrier.door import MOST_READ, EngineUnreachable
 from bb.ledger.carrier.nats_address import NatsAddress
 from bb.ledger.carrier.nats_appends import Appends
-from bb.ledger.carrier.nats_connection import PATIENCE, Connection, Lost
+from bb.ledger.carrier.nats_connection import PATIENCE, SEQUENCE, Connection, Lost
 from bb.ledger.carrier.nats_keeper import NatsKeeper
 from bb.ledger.carrier.nats_log import LogReader
 from bb.ledger.carrier.nats_machines import Machines
@@ -175,7 +175,7 @@ class NatsCarrier:
     def _heard(self, message: Msg | None) -> None:
         """A row was stored, or the connection ended. In the thread of the connection."""
         headers = (message.headers if message else None) or {}
-        self._seen = max(self._seen, int(headers.get("Nats-Sequence", 0)))
+        self._seen = max(self._seen, int(headers.get(SEQUENCE, 0)))
         with contextlib.suppress(OSError):
             self._waker.send(b"!")
 

@@ -32,6 +32,7 @@ PATIENCE = 1.8  # seconds; a refusal within two is promised
 LEAST_LEVEL = 1  # of JetStream: since nats-server 2.11, which reads many messages with one request
 ROOM = 4096  # bytes that a message needs beside the lines
 STATUS = "Status"
+SEQUENCE = "Nats-Sequence"  # the header of each message of a stream in an answer
 NOBODY, NOT_FOUND, END = "503", "404", "204"
 AT_ONCE = 64 << 20  # bytes of answers that wait to be read
 
@@ -290,8 +291,14 @@ async def _settled() -> None:
 
 
 def _is_end(message: Msg) -> bool:
-    """Whether a message is the last one of several: it has a status."""
-    return not message.data and bool(message.headers) and STATUS in (message.headers or {})
+    """Whether a message is the last one of several: a status of the server."""
+    return STATUS in (message.headers or {}) and is_of_server(message)
+
+
+def is_of_server(message: Msg) -> bool:
+    """Whether the server says this itself, and it is no message of a stream. A machine chooses the headers of its own
+    messages, a status included; the number in the stream is added by the server."""
+    return SEQUENCE not in (message.headers or {})
 
 
 def _shown(address: NatsAddress) -> dict[str, Any]:

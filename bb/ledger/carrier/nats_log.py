@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from bb.ledger.carrier.door import MOST_READ, VOID, AnotherEngine, EngineRewound, EngineUnreachable, Head, Pruned, Row
-from bb.ledger.carrier.nats_connection import STATUS
+from bb.ledger.carrier.nats_connection import SEQUENCE, is_of_server
 from bb.ledger.carrier.nats_names import API, FIRST
 from bb.ledger.carrier.nats_rows import Checkpoint, Message, RowReader
 
@@ -86,14 +86,14 @@ def message_of(message: Msg) -> Message:
     """A message of the log as the server gives it in an answer."""
     headers = message.headers or {}
     at = milliseconds(headers["Nats-Time-Stamp"])
-    place, subject = int(headers["Nats-Sequence"]), headers["Nats-Subject"]
+    place, subject = int(headers[SEQUENCE]), headers["Nats-Subject"]
     return Message(place, subject, headers.get(FIRST, ""), message.data, at)
 
 
 def messages(connection: Connection, names: Names, request: dict[str, Any]) -> list[Msg]:
     """The messages of the log that a REQUEST asks for."""
     found = connection.ask_many(f"{API}.DIRECT.GET.{names.log}", request | {"max_bytes": MOST_BYTES})
-    return [message for message in found if STATUS not in (message.headers or {})]
+    return [message for message in found if not is_of_server(message)]
 
 
 class Memory:
@@ -257,4 +257,4 @@ class LogReader:
 
 def _mark(message: Msg) -> tuple[int, str]:
     headers = message.headers or {}
-    return int(headers["Nats-Sequence"]), headers["Nats-Time-Stamp"]
+    return int(headers[SEQUENCE]), headers["Nats-Time-Stamp"]

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from bb.kernel import json_text
 from bb.ledger.carrier import beats
 from bb.ledger.carrier.door import BEAT, BEAT_IS_VALID, EngineUnreachable, Machine
-from bb.ledger.carrier.nats_connection import STATUS
+from bb.ledger.carrier.nats_connection import SEQUENCE, is_of_server
 from bb.ledger.carrier.nats_log import find, milliseconds
 from bb.ledger.carrier.nats_names import ANY, API, EXPECTED
 
@@ -88,10 +88,10 @@ class Machines:
         request = {"last_by_subj": self._names.leader}
         found = self._connection.ask(f"{API}.DIRECT.GET.{self._names.machines}", json_text.dumps(request).encode())
         headers = found.headers or {}
-        if STATUS in headers:
+        if is_of_server(found):  # that there is none
             return 0, "", 0.0
         age = (self._info()[1] - milliseconds(headers["Nats-Time-Stamp"])) / 1000
-        return int(headers["Nats-Sequence"]), found.data.decode("ascii", "replace"), age
+        return int(headers[SEQUENCE]), found.data.decode("ascii", "replace"), age
 
     def _info(self) -> tuple[Any, int]:
         """The stream of the beats, and the server's time in milliseconds."""
@@ -109,7 +109,7 @@ class Machines:
 def _machines(found: list[Msg], now: int) -> Iterator[Machine]:
     for message in found:
         headers = message.headers or {}
-        if STATUS in headers:
+        if is_of_server(message):
             continue
         token, writer = headers["Nats-Subject"].split(".")[-2:]
         age = (now - milliseconds(headers["Nats-Time-Stamp"])) / 1000
