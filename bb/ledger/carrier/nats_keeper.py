@@ -197,7 +197,7 @@ class NatsKeeper:
         self._do(f"STREAM.PURGE.{names.book}", {"seq": int(pages.split()[0])})
         return int(place + 1 - first)
 
-    def _note(self, names: Names, members: Mapping[str, str]) -> Any:
+    def _note(self, names: Names, members: dict[str, str]) -> Any:
         """Add MEMBERS to the metadata of a log; close it if they say so. An update replaces the whole configuration, so
         it begins with that of now, and is repeated if another keeper's update came between. Returns the stream."""
         for _ in range(TRIES):

@@ -38,8 +38,8 @@ SETTLED = {  # what a connection uses unless its address says otherwise
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
-# Where everybody may create in the schema `public`, as before PostgreSQL 15, a machine could make an operator or a function
-# there that fits our statements better than those of PostgreSQL do. It would run as the owner of bb's tables.
+# Where everybody may create in the schema `public`, as before PostgreSQL 15, a machine could make an operator or a
+# function there that fits our statements better than those of PostgreSQL do. It would run as the owner of bb's tables.
 ONLY_OWN_NAMES = "set search_path = pg_catalog, pg_temp"
 DURABLE = ("on", "remote_apply")  # values of synchronous_commit with which an acknowledged row is on the disk
 SET_UP = """

@@ -1,10 +1,9 @@
-"""A database in whose schema `public` everybody may create, as before PostgreSQL 15. What a machine makes there must not
-run as the owner of bb's tables, nor as another machine."""
+"""A database in whose schema `public` everybody may create, as before PostgreSQL 15. What a machine makes there must
+not run as the owner of bb's tables, nor as another machine."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -31,7 +30,7 @@ begin insert into public.ran(what) values ('quote_ident'); return pg_catalog.quo
 
 
 @pytest.fixture
-def owned(postgres: engines.Postgres) -> Iterator[tuple[str, str, str]]:
+def owned(postgres: engines.Postgres) -> tuple[str, str, str]:
     """Where the owner, an honest machine and one that has set traps connect."""
     database = postgres.database()
     names = [f"{database}_{name}" for name in ("owner", "honest", "mallory")]
@@ -44,7 +43,7 @@ def owned(postgres: engines.Postgres) -> Iterator[tuple[str, str, str]]:
             keeper.run(keeper.enroll(name))
     with psycopg.connect(mallory, autocommit=True) as connection:
         connection.execute(TRAPS)
-    yield owner, honest, mallory
+    return owner, honest, mallory
 
 
 def ran(mallory: str) -> list[tuple[str, str]]:
