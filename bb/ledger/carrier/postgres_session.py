@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CONNECTING = 1.9  # seconds; a refusal must come within two
 PATIENCE = 4.0  # seconds for an answer
+LONGEST = 60.0  # seconds that the server works on a statement
 SETTLED = {  # what a connection uses unless its address says otherwise
     "fallback_application_name": "bb",
     "connect_timeout": "2",
@@ -48,7 +49,7 @@ select set_config('synchronous_commit',
     current_setting('fsync', true), current_setting('full_page_writes', true), current_setting('server_version'),
     (not pg_is_in_recovery())::text, current_setting('synchronous_standby_names', true), session_user::text,
     current_setting('server_encoding'),
-    set_config('statement_timeout', '60s', false), set_config('idle_in_transaction_session_timeout', '10s', false),
+    set_config('statement_timeout', $1, false), set_config('idle_in_transaction_session_timeout', '10s', false),
     set_config('default_transaction_read_only', 'off', false), set_config('client_min_messages', 'warning', false),
     set_config('jit', 'off', false)
 """
@@ -91,7 +92,7 @@ class ServerError(Exception):
 class Session:
     """A connection that is open. After EngineUnreachable it is closed."""
 
-    def __init__(self, address: str, patience: float = PATIENCE) -> None:
+    def __init__(self, address: str, patience: float = PATIENCE, longest: float = LONGEST) -> None:
         self.patience = patience
         self.warnings: list[str] = []  # of the server about the last request
         self._connection = _connected(address)
@@ -101,7 +102,7 @@ class Session:
         self._name = os.urandom(6).hex().encode()  # a pooler may give one server connection to several of us
         try:
             self.run(ONLY_OWN_NAMES, patience)
-            found = self.ask(SET_UP).texts()[0]
+            found = self.ask(SET_UP, f"{round(longest)}s").texts()[0]
         except ServerError as error:
             self.close()
             if error.state in POOLED:
