@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.nats_names import Names
 
 REMEMBERED = 3600  # seconds
-MOST_AGENTS = 500  # in one beat, those that were seen last
 LONGEST_NAME = 255  # characters of a machine's name
 LONGEST_BEAT = 64 << 10  # bytes of one beat
 MOST_BEATS, MOST_BYTES = 1000, 4 << 20  # that a reader takes; a server gives 1024 subjects at most
@@ -45,8 +44,7 @@ class Machines:
 
     def beat(self, machine: Machine) -> None:
         """Note that the machine is alive now, and keep the lead if we have it."""
-        latest = sorted(machine.agents.items(), key=lambda agent: agent[1])[:MOST_AGENTS]
-        about = [machine.name, machine.place, dict(latest)]
+        about = [machine.name, machine.place, beats.youngest(machine.agents, beats.MOST_AGENTS)]
         self._put(self._names.beat(self.token, machine.writer), json_text.dumps(about).encode())
         if self._held:
             self._lead_on(self._held)
