@@ -52,11 +52,14 @@ class NatsCarrier:
         self._judged = ""  # the id of the server at which the disks were last looked at
         self._judged_at = float("-inf")
         self._seen = 0  # the last place that is known to be there
+        self._told = 0  # the last place of which the leader has told since the last connect
         self._woken, self._waker = _wakers()
 
     def head(self) -> Head:
         with self._at_work():
-            return self._reader.head(nats_log.info_of(self._connection, self._names))
+            info = nats_log.info_of(self._connection, self._names)
+            self._told = info["state"]["last_seq"]
+            return self._reader.head(info)
 
     def append(self, writer: str, first: int, lines: Sequence[bytes]) -> int:
         with self._at_work():
@@ -73,6 +76,8 @@ class NatsCarrier:
                 rows = self._reader.read(since, most)
             if not rows:
                 self._seen = min(self._seen, since)
+            if not rows and self._told > since:  # no end of the log: the next connection may be to a better server
+                raise EngineUnreachable(f"the server that answers does not have place {since + 1} yet")
         return rows
 
     def wait(self, since: int, seconds: float, also: Sequence[int] = ()) -> bool:
@@ -153,7 +158,7 @@ class NatsCarrier:
         self._appends.forget()
         self._connection.listen(self._names.wake)
         self._reader.connected(info)
-        self._seen = info["state"]["last_seq"]
+        self._seen = self._told = info["state"]["last_seq"]
 
     def _judge(self) -> None:
         """Refuse servers that may lose what they acknowledge. It is asked at each connection to another server, and
