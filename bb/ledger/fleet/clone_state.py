@@ -52,6 +52,7 @@ REDACTED = b'"kind":"x.bb.redacted"'
 MOST_OCTETS = 1 << 20  # in one append, unless one line has more
 MOST_SHOWN = 20  # rows that do not count
 LONG = 30.0  # seconds to wait for a sync that imports lines
+SHORT = 1.0  # and again, if that was too short: the relay must be able to end meanwhile
 FORKED = "other lines have the numbers of these on the engine, so they were recorded again under another writer"
 
 LawBehind = Busy.declare(
@@ -237,7 +238,7 @@ class CloneState:
             elif row.writer in own and not fold.judges:
                 self.verdicts.note(row.place, folded.changes, fold.grant)
         if fold.judges:
-            self._count(fold, own)
+            self._count(fold, own, LONG)
 
     def _note_signs(self, row: Row, changes: Changes) -> None:
         """A holder that recorded something in ROW was alive then, by the engine's clock, and so was an agent that
@@ -257,12 +258,13 @@ class CloneState:
         if has_lines(row):  # void rows are nobody's fault
             self.shown_flaws = [*self.shown_flaws[-MOST_SHOWN:], about | {"reason": folded.flaw}]
 
-    def _count(self, fold: RowFold, own: set[str]) -> None:
-        """Judge the lines by the law. Their signatures must be in the index for that."""
-        self.write_lines(LONG)
+    def _count(self, fold: RowFold, own: set[str], patience: float) -> None:
+        """Judge the lines by the law. Their signatures must be in the index for that, so LEDGER_BUSY if a sync holds
+        the journals longer than PATIENCE."""
+        self.write_lines(patience)
         law = self.store.law
         if law is None:
-            return
+            raise LawBehind()
         counts = law.counting(counting.signatures(self.store.caught_up(), self.repo))
         for place, writer, changes in fold.count(counts):
             if writer in own:
@@ -303,9 +305,12 @@ class CloneState:
 
     def save(self, current_at: int) -> None:
         """Save the results, which were last known to be current at CURRENT_AT. If the file was removed, it is made
-        anew, from the state in memory."""
+        anew, from the state in memory. If rows were not judged yet, because that failed, it is tried again first: what
+        is saved is called read, and nobody would judge them after the next start."""
         fold = self.must_fold()
         try:
+            if fold.has_uncounted:
+                self._count(fold, set(self.own_writers()), SHORT)
             if self._file.is_in_place():
                 self._floor = max(self._floor, fold.changed.floor, fold.changed_counted.floor)
                 self._file.save(fold, self.imported, current_at)
