@@ -52,6 +52,7 @@ REDACTED = b'"kind":"x.bb.redacted"'
 MOST_OCTETS = 1 << 20  # in one append, unless one line has more
 MOST_SHOWN = 20  # rows that do not count
 LONG = 30.0  # seconds to wait for a sync that imports lines
+SHORT = 1.0  # and again, if that was too short: the relay must be able to end meanwhile
 FORKED = "other lines have the numbers of these on the engine, so they were recorded again under another writer"
 
 LawBehind = Busy.declare(
@@ -81,6 +82,7 @@ class CloneState:
         self.fold: RowFold | None = None
         self.imported = 0
         self.is_from_archive = False  # whether the relay began with the archive, for want of results
+        self._is_lost = False  # whether the answering thread has found the file of results lost or damaged
         self._floor = 0  # places before it are to be forgotten, once the lines up to it are imported
         self.broken: dict[str, str] = {}  # writers of this store that the engine has other lines of, and why
         self.verdicts = Verdicts("", self._results, self._fact_on)
@@ -105,6 +107,7 @@ class CloneState:
         received.settle(self.path)
         self._receiving.forget()
         self._chains.clear()
+        self._is_lost = False
         self.broken.clear()
         self.signs.clear()
         self.newcomers.clear()
@@ -148,9 +151,13 @@ class CloneState:
 
     def _last_link(self, writer: str) -> Link:
         """The link of a writer's last line in a row or, before the first one, in the archive where the fold began."""
-        if found := self._file.link(writer):
+        try:
+            found = self._file.link(writer)
+            last = 0 if found else self._file.published(writer)
+        except sqlite3.DatabaseError as error:
+            raise _results_failed(error) from error
+        if found:
             return found
-        last = self._file.published(writer)
         return Journal(self.path, writer).link_before(last + 1) if last else START
 
     def _saved(self) -> fleet_results.FleetResults | None:
@@ -237,7 +244,7 @@ class CloneState:
             elif row.writer in own and not fold.judges:
                 self.verdicts.note(row.place, folded.changes, fold.grant)
         if fold.judges:
-            self._count(fold, own)
+            self._count(fold, own, LONG)
 
     def _note_signs(self, row: Row, changes: Changes) -> None:
         """A holder that recorded something in ROW was alive then, by the engine's clock, and so was an agent that
@@ -257,12 +264,13 @@ class CloneState:
         if has_lines(row):  # void rows are nobody's fault
             self.shown_flaws = [*self.shown_flaws[-MOST_SHOWN:], about | {"reason": folded.flaw}]
 
-    def _count(self, fold: RowFold, own: set[str]) -> None:
-        """Judge the lines by the law. Their signatures must be in the index for that."""
-        self.write_lines(LONG)
+    def _count(self, fold: RowFold, own: set[str], patience: float) -> None:
+        """Judge the lines by the law. Their signatures must be in the index for that, so LEDGER_BUSY if a sync holds
+        the journals longer than PATIENCE."""
+        self.write_lines(patience)
         law = self.store.law
         if law is None:
-            return
+            raise LawBehind()
         counts = law.counting(counting.signatures(self.store.caught_up(), self.repo))
         for place, writer, changes in fold.count(counts):
             if writer in own:
@@ -303,10 +311,13 @@ class CloneState:
 
     def save(self, current_at: int) -> None:
         """Save the results, which were last known to be current at CURRENT_AT. If the file was removed, it is made
-        anew, from the state in memory."""
+        anew, from the state in memory. If rows were not judged yet, because that failed, it is tried again first: what
+        is saved is called read, and nobody would judge them after the next start."""
         fold = self.must_fold()
         try:
-            if self._file.is_in_place():
+            if fold.has_uncounted:
+                self._count(fold, set(self.own_writers()), SHORT)
+            if not self._is_lost and self._file.is_in_place():
                 self._floor = max(self._floor, fold.changed.floor, fold.changed_counted.floor)
                 self._file.save(fold, self.imported, current_at)
                 if self._floor and self.imported >= self._floor:
@@ -331,7 +342,7 @@ class CloneState:
 
     def note(self, **about: int) -> None:
         """Save only these numbers."""
-        if not (self._file.is_in_place() and self._file.is_sound()):
+        if self._is_lost or not (self._file.is_in_place() and self._file.is_sound()):
             raise ResultsLost
         try:
             self._file.note(**about)
@@ -346,9 +357,18 @@ class CloneState:
         return found.hearing, found.current_at
 
     def verdict(self, event: str) -> dict[str, Any]:
-        """What became of an event of ours whose line is placed."""
+        """What became of an event of ours whose line is placed. If the results are lost or damaged, the relay makes
+        them anew when it saves something, or with the next beat."""
         fold = self.must_fold()
-        return self.verdicts.of(event, fold.place, fold.grant(event))
+        try:
+            return self.verdicts.of(event, fold.place, fold.grant(event))
+        except sqlite3.DatabaseError as error:
+            failure = _results_failed(error)
+            self._is_lost = self._is_lost or isinstance(failure, ResultsLost)
+            raise failure from error
+        except fleet_results.ResultsDamaged.error:
+            self._is_lost = True
+            raise
 
     # -- lines of ours that the engine has in another form
 
@@ -387,7 +407,7 @@ def _results_failed(error: sqlite3.DatabaseError) -> Exception:
     """What the relay does if the file of results fails with ERROR: try again later, or make it anew."""
     if isinstance(error, sqlite3.OperationalError) and fleet_results.NO_TABLES not in str(error):
         return fleet_results.ResultsNotSaved(f"the results of the fleet cannot be saved or read: {error}")
-    return ResultsLost()
+    return ResultsLost(str(error))
 
 
 def _tip(known: Pins) -> Tip | None:
