@@ -74,7 +74,9 @@ class CloneRelay:
             self._loop.call_from_thread(self._count_answer)
             answer(found)
 
-        if self._is_moving:
+        if not self.is_in_place:  # another relay can answer, where the clone is now
+            self.stop()
+        if self._is_moving or self._is_stopping:
             answered(relay.refused(RelayStopped()))
             return
         try:
@@ -152,13 +154,15 @@ class CloneRelay:
     def _begin(self) -> None:
         self._engine, self._is_moving = settings.read(self.place.store), False
         self._began_at = self._loop.now()
-        self._relay = Relay(self.place, self._env, self._open_carrier, self._say, self._heard)
-        self._thread = threading.Thread(target=self._run, name="bb-relay", daemon=True)
-        self._thread.start()
+        begun = Relay(self.place, self._env, self._open_carrier, self._say, self._heard)
+        thread = threading.Thread(target=self._run, args=[begun], name="bb-relay", daemon=True)
+        thread.start()
+        # Not before: a relay without its thread would answer nothing, and the one that has ended says that it has.
+        self._relay, self._thread = begun, thread
 
-    def _run(self) -> None:
+    def _run(self, begun: Relay) -> None:
         try:
-            self._relay.run()
+            begun.run()
         except Exception as error:
             self._log.bug(f"the relay of {self.place.title}", error)
         self._loop.call_from_thread(self._start_later)
@@ -173,12 +177,20 @@ class CloneRelay:
             return
         if self._loop.now() - self._began_at > LONGEST_PAUSE:
             self._pause = FIRST_PAUSE
+        self._begin_after_a_pause()
+
+    def _begin_after_a_pause(self) -> None:
         self._loop.later(self._pause, self._begin_again)
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     def _begin_again(self) -> None:
-        if not self._is_stopping:
+        if self._is_stopping:
+            return
+        try:
             self._begin()
+        except Exception as error:  # for example, the system has no file handle or no thread left now
+            self._log.bug(f"starting the relay of {self.place.title} again", error)
+            self._begin_after_a_pause()
 
     def _say(self, text: str) -> None:
         self._log.info(f"relay of {self.place.title}: {text}")

@@ -28,7 +28,10 @@ class ClosingLogs:
         self._timer = self._loop.later(LATER, self._look)
         if not self._is_working and replaced_logs.still_open(self._place.store):
             self._is_working = True
-            threading.Thread(target=self._work, name="bb-closing-logs", daemon=True).start()
+            try:
+                threading.Thread(target=self._work, name="bb-closing-logs", daemon=True).start()
+            except RuntimeError:  # the system has no thread left now
+                self._is_working = False
 
     def _work(self) -> None:
         try:

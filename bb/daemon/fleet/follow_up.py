@@ -59,8 +59,11 @@ class FollowUp:
         self._waits_since = self._waits_since or now
         patience = self._spread * (LONGEST if no_processor_is_free() else LONGEST_WAIT)
         if now - self._busy_at >= QUIET or now - self._waits_since >= patience:
-            self._is_working, self._applied, self._waits_since = True, state, None
-            threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
+            before, self._is_working, self._applied, self._waits_since = self._applied, True, state, None
+            try:
+                threading.Thread(target=self._work, name="bb-follow-up", daemon=True).start()
+            except RuntimeError:  # the system has no thread left now
+                self._is_working, self._applied = False, before
 
     def _state(self) -> object:
         """A value that changes with every import, and with every change of the pins."""

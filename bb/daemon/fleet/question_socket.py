@@ -19,7 +19,7 @@ from bb.daemon.loop.loop import READ, Loop
 from bb.kernel import json_text
 from bb.kernel.errors import BbError, Busy, Usage
 from bb.ledger.files import disk
-from bb.ledger.fleet import relay
+from bb.ledger.fleet import asking, relay
 from bb.ledger.local import fleet_files
 from bb.wire import access, loopback
 
@@ -117,7 +117,7 @@ class QuestionSocket:
         return loopback.listening(loopback.ANY)
 
     def _write_address(self) -> None:
-        described: dict[str, Any] = {"v": 1, "pid": os.getpid()}
+        described: dict[str, Any] = {"v": 1, "pid": os.getpid(), "lock": asking.lock_identity(self._store)}
         if self._path:
             described["path"] = self._path
         else:

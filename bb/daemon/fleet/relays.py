@@ -53,8 +53,9 @@ class Relays:
     def attend(self, place: Place) -> dict[str, Any]:
         """Run the relay of the clone at PLACE from now on. Returns whether it is started by this."""
         ownership.refuse_foreign(place, self._desk.env)
-        if (running := self._relays.get(place.store)) and not running.is_in_place:
-            self._end(running)  # of a clone that was deleted and made anew
+        for running in [one for one in self._relays.values() if not one.is_in_place]:
+            self._end(running)  # of a clone that was deleted and made anew, or moved, with its lock, to this PLACE
+        self._close_ended()
         is_started = place.store not in self._relays
         if is_started:
             try:
@@ -101,31 +102,42 @@ class Relays:
     # -- looking after them
 
     def _look(self) -> None:
-        for one in [one for one in self._ending if one.has_ended]:
-            one.close()
-            self._ending.remove(one)
-        for store, place in list(self._places.items()):
-            running = self._relays.get(store)
-            if running and not running.is_in_place:
-                self._log.info(f"{place.title} was deleted, or its disk is away")
-                self._end(running)
-            elif running and not running.is_wanted:
-                self._log.info(f"{place.title} has left its fleet")
-                self._end(running)
-            elif running:
-                self._look_after(running)
-            else:
-                self._resume(place)
-        self._loop.later(LOOK_AGAIN, self._look)
+        self._loop.later(LOOK_AGAIN, self._look)  # first, so that it looks again whatever happens
+        self._close_ended()
+        for place in list(self._places.values()):
+            try:
+                self._look_at(place)
+            except Exception as error:  # the disk of one clone may fail: the others are looked at all the same
+                why = error.message if isinstance(error, BbError) else repr(error)
+                self._warn(place, f"{place.title} cannot be looked after now: {why}")
+
+    def _look_at(self, place: Place) -> None:
+        running = self._relays.get(place.store)
+        if running and not running.is_in_place:
+            self._log.info(f"{place.title} was deleted, or its disk is away")
+            self._end(running)
+        elif running and not running.is_wanted:
+            self._log.info(f"{place.title} has left its fleet")
+            self._end(running)
+        elif running:
+            self._look_after(running)
+        else:
+            self._resume(place)
 
     def _look_after(self, running: CloneRelay) -> None:
-        running.reconnect_if_moved()
         try:
             running.be_found()
         except BbError as refusal:  # the disk may be full
             self._warn(running.place, f"commands do not find the relay of {running.place.title}: {refusal.message}")
-        else:
-            self._warned.pop(running.place.store, None)
+            return
+        running.reconnect_if_moved()
+        self._warned.pop(running.place.store, None)
+
+    def _close_ended(self) -> None:
+        """Let go of the locks of relays that have ended."""
+        for one in [one for one in self._ending if one.has_ended]:
+            one.close()
+            self._ending.remove(one)
 
     def _end(self, running: CloneRelay) -> None:
         """End a relay, without waiting for it."""

@@ -1,8 +1,9 @@
 """Asks the relay of this clone a question: one line to its socket, one line back.
 
 The relay runs in the daemon, because a connection to an engine costs more than a whole command of bb. `relay.json` has
-its address: a Unix socket, or on Windows a port of the loopback interface and a token. The answer is read with bounds
-on its time and its length. If an answer is lost, the outcome is unknown. Every question can be asked again.
+its address: a Unix socket, or on Windows a port of the loopback interface and a token. It is copied along with a
+clone, so it also has the identity of the relay's lock, which is not. The answer is read with bounds on its time and its
+length. If an answer is lost, the outcome is unknown. Every question can be asked again.
 
 Hot verbs ask, so this module uses the C module `_socket`. Python's `socket` takes a tenth of the time of a bare start.
 """
@@ -10,6 +11,7 @@ Hot verbs ask, so this module uses the C module `_socket`. Python's `socket` tak
 from __future__ import annotations
 
 import _socket
+import os
 import time
 
 from bb.kernel import json_text
@@ -64,6 +66,7 @@ class Address:
         self.host = host if (host := members.get("host")) in LOOPBACK else ""
         self.port = port if type(port := members.get("port")) is int and 0 < port < 1 << 16 else 0
         self.token = token if type(token := members.get("token")) is str and len(token) < LONGEST_ADDRESS else ""
+        self.lock = lock if type(lock := members.get("lock")) is str else ""  # older daemons do not write it
 
 
 def address(store: str) -> Address | None:
@@ -76,11 +79,23 @@ def address(store: str) -> Address | None:
     return Address(members) if type(members) is dict else None
 
 
+def lock_identity(store: str) -> str:
+    """The identity of the relay's lock; empty if there is none. A clone that is moved keeps it. No copy has the same:
+    the relay has the file open, so that no other file on its disk gets this number."""
+    try:
+        status = os.stat(fleet_files.path(store, fleet_files.LOCK))
+    except OSError:
+        return ""
+    return f"{status.st_dev}:{status.st_ino}"
+
+
 def connect(store: str) -> Connected:
     """A connection to the relay of this clone, for one question. RELAY_GONE if there is none."""
     where = address(store)
     if where is None or not (where.path or (where.port and where.host)):
         raise RelayGone()
+    if where.lock and where.lock != lock_identity(store):
+        raise RelayGone()  # the address is that of another clone, of which this one is a copy
     try:
         if where.path:
             connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)

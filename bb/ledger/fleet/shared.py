@@ -32,19 +32,22 @@ class Shared:
         self.is_stopping = False
         self.last_refusal: dict[str, object] | None = None
         self._log = log
+        self._pipe_lock = threading.Lock()  # after `close`, the numbers of the pipe may belong to other files
+        self._is_closed = False
         self.wake_fd, self._waking_fd = os.pipe()
         for end in (self.wake_fd, self._waking_fd):
             os.set_blocking(end, False)
 
     def wake(self) -> None:
-        """Wake the thread at the engine."""
-        with suppress(OSError):  # the pipe is full, so it wakes anyway; or the relay has ended
-            os.write(self._waking_fd, b"!")
+        """Wake the thread at the engine. Ignored once the relay has ended."""
+        with self._pipe_lock, suppress(BlockingIOError):  # the pipe is full, so it wakes anyway
+            if not self._is_closed:
+                os.write(self._waking_fd, b"!")
 
     def drain(self) -> None:
-        """Forget that anybody woke us."""
-        with suppress(OSError):
-            while len(os.read(self.wake_fd, PIECE)) == PIECE:
+        """Forget that anybody woke us. Ignored once the relay has ended."""
+        with self._pipe_lock, suppress(BlockingIOError):  # nobody has
+            while not self._is_closed and len(os.read(self.wake_fd, PIECE)) == PIECE:
                 continue
 
     def answer_due(self) -> None:
@@ -65,6 +68,9 @@ class Shared:
         self.last_refusal = {"code": refusal.code, "message": refusal.message, "at": now}
 
     def close(self) -> None:
-        for end in (self.wake_fd, self._waking_fd):
-            with suppress(OSError):
-                os.close(end)
+        """Close the pipe. A background job that outlives the relay, and commands, may still call `wake`."""
+        with self._pipe_lock:
+            if not self._is_closed:
+                self._is_closed = True
+                os.close(self.wake_fd)
+                os.close(self._waking_fd)

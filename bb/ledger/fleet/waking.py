@@ -3,9 +3,13 @@ started, without waiting for it."""
 
 from __future__ import annotations
 
-from bb.kernel.errors import Busy
+import os
+import time
+
+from bb.kernel.errors import BbError, Busy
+from bb.ledger.files import disk
 from bb.ledger.fleet import asking
-from bb.ledger.local import last_sync
+from bb.ledger.local import fleet_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +31,25 @@ def wake(store: str, cwd: str, env: Mapping[str, str]) -> bool:
 
 
 def _start_daemon(store: str, cwd: str, env: Mapping[str, str]) -> None:
-    """Start the daemon, unless that was tried just now. The time of `sync.json` is that of the last attempt."""
-    age = last_sync.age(store)
-    if age is None or age < SOON or env.get(SYNC) == "off" or BACKGROUND in env:
+    """Start the daemon, unless that was tried just now."""
+    if env.get(SYNC) == "off" or BACKGROUND in env or not _is_first(fleet_files.path(store, fleet_files.STARTED)):
         return
-    last_sync.touch(store)
     from bb.ledger.fleet import starting  # noqa: PLC0415  (usually the daemon runs)
 
     starting.start_aside(cwd, env)
+
+
+def _is_first(marker: str) -> bool:
+    """Whether no command has tried it a moment ago. The time of the MARKER is that of the last attempt."""
+    try:
+        if 0 <= time.time() - os.stat(marker).st_mtime < SOON:
+            return False
+        os.utime(marker)
+    except FileNotFoundError:
+        try:
+            disk.make_empty(marker)
+        except BbError:  # without the marker, every command would start a process
+            return False
+    except OSError:
+        return False
+    return True

@@ -3,6 +3,7 @@
     relay.lock          held by the process that runs the relay of this clone
     relay.json          the address at which that process answers questions
     relay.sock          its Unix socket, unless the path is too long
+    started             its time is that of the last attempt of a command to start the daemon (`fleet/waking.py`)
     engine.json         the engine that this clone has joined (`fleet/settings.py`)
     replaced_logs.json  logs that are to be closed (`fleet/replaced_logs.py`)
 
@@ -16,6 +17,7 @@ import os
 FOLDER = "fleet"
 LOCK, ADDRESS, SOCKET, ENGINE = "relay.lock", "relay.json", "relay.sock", "engine.json"
 REPLACED_LOGS = "replaced_logs.json"
+STARTED = "started"
 
 
 def path(store: str, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -216,3 +217,22 @@ def test_over_tcp_the_token_comes_first_and_only_while_the_lock_is_held(tmp_path
             os.close(lock)
     assert json.loads(fake.heard[0]) == {"v": 1, "auth": "s3cret"}
     assert json.loads(fake.heard[1])["ask"] == "settle"
+
+
+def test_a_copy_of_a_store_does_not_ask_the_relay_of_the_original_and_a_moved_store_does(fake: Fake, tmp_path: Path):
+    original = tmp_path / "original"
+    (original / "fleet").mkdir(parents=True)
+    lock = taken_for_good(fleet_files.path(str(original), fleet_files.LOCK))
+    assert lock is not None
+    where = asking.address(fake.store)
+    assert where is not None
+    describe(original, path=where.path, lock=asking.lock_identity(str(original)))
+    shutil.copytree(original, tmp_path / "copy")
+    shutil.copytree(original, tmp_path / "without a lock", ignore=shutil.ignore_patterns(fleet_files.LOCK))
+    moved = original.rename(tmp_path / "moved")
+
+    for copy in ("copy", "without a lock"):
+        with pytest.raises(RelayGone.error):
+            asking.connect(str(tmp_path / copy))
+    asking.connect(str(moved)).__exit__()
+    os.close(lock)
