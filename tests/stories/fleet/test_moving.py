@@ -133,6 +133,21 @@ def test_a_dry_run_of_the_end_is_refused_where_the_end_would_be(
     assert here.ask("fleet.end", lost=True, reason="to look", dry_run=True)["rows"] == 0
 
 
+def test_a_fleet_ends_with_the_owners_address_where_the_role_of_the_relay_may_not_read(
+    fleet: tuple[Clone, Clone], engine: str, postgres: Postgres
+):
+    here, there = fleet
+    write(there, "Sent")
+    send(there)
+    role = f"{dict(part.split('=') for part in engine.split())['dbname']}-r"
+    postgres.sql(f'create role "{role}" login')
+    settings.write(str(here.store), settings.EngineAddress("postgres", engine.replace("=postgres", f"={role}")))
+
+    assert here.ask("fleet.end", engine=engine)["rows"] == 1
+
+    assert tip_of(here).charter.fleet is None
+
+
 def test_only_the_person_moves_a_ledger(fleet: tuple[Clone, Clone], engine: str):
     here, _ = fleet
     here.settings = {**here.settings, "BB_AGENT": AMBER}
