@@ -192,17 +192,17 @@ class _Beginning:
         return incarnations.begin_again(sync, keeper, self._order, self._before(old, terms, stack))
 
     def _close(self, keeper: Keeper, old: EngineAddress | None, terms: FleetTerms) -> None:
-        """Close the log so far, so that nothing is added to it. If that is not possible now, it is done later."""
+        """Close the log so far, so that nothing is added to it. If that is not possible now, it is done later.
+
+        The engine that begins the new log can have a copy of the old one, as a restored backup or a former standby has.
+        Then the old server may still run, with its own log."""
         repo, store = self._desk.store.clone.repo, self._desk.store.path
-        if keeper.kind == terms.carrier:
-            try:
-                keeper.end(repo, terms.incarnation)
-            except BbError:
-                pass  # it is on another engine, or lost
-            else:
-                return
+        is_closed = self._is_closed_by(keeper, terms)
         if old is None:
-            self.still_open = f"this clone does not know the engine of log {terms.incarnation}"
+            if not is_closed:
+                self.still_open = f"this clone does not know the engine of log {terms.incarnation}"
+            return
+        if is_closed and (old == self._target or self._is_seen_closed(old, terms)):
             return
         log = OpenLog(old.carrier, old.address, repo, terms.incarnation, old.service_file)
         try:
@@ -211,14 +211,34 @@ class _Beginning:
             replaced_logs.note(store, log)
             self.still_open = refusal.message
 
-    def _before(self, old: EngineAddress | None, terms: FleetTerms, stack: contextlib.ExitStack) -> Carrier | None:
-        """The carrier of the log so far. None if it cannot be reached, or is gone."""
-        if old is None:
-            return None
-        repo = self._desk.store.clone.repo
+    def _is_closed_by(self, keeper: Keeper, terms: FleetTerms) -> bool:
+        """Close the log so far on the engine that begins the new one, if that has it."""
+        if keeper.kind != terms.carrier:
+            return False
         try:
-            carrier = stack.enter_context(contextlib.closing(engines.open_carrier(old, repo, terms)))
-            carrier.head()
+            keeper.end(self._desk.store.clone.repo, terms.incarnation)
         except BbError:
-            return None
-        return carrier
+            return False  # it is on another engine, or lost
+        return True
+
+    def _is_seen_closed(self, old: EngineAddress, terms: FleetTerms) -> bool:
+        """Whether OLD has the log that was closed just now: it is another address of the same engine."""
+        try:
+            with contextlib.closing(engines.open_carrier(old, self._desk.store.clone.repo, terms)) as carrier:
+                return carrier.head().is_closed
+        except BbError:
+            return False
+
+    def _before(self, old: EngineAddress | None, terms: FleetTerms, stack: contextlib.ExitStack) -> Carrier | None:
+        """The carrier of the log so far, or of the copy that the new engine has. None if neither can be reached."""
+        repo = self._desk.store.clone.repo
+        for engine in (old, self._target):
+            if engine is None or engine.carrier != terms.carrier:
+                continue
+            try:
+                carrier = stack.enter_context(contextlib.closing(engines.open_carrier(engine, repo, terms)))
+                carrier.head()
+            except BbError:
+                continue
+            return carrier
+        return None
