@@ -8,7 +8,7 @@ from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError
 from bb.kernel.plurals import counted
 from bb.ledger.carrier.door import AnotherEngine
-from bb.ledger.fleet import engines, incarnations, replaced_logs, settings
+from bb.ledger.fleet import engines, incarnations, last_rows, replaced_logs, settings
 from bb.ledger.fleet.incarnations import FleetExists, Order
 from bb.ledger.fleet.replaced_logs import OpenLog
 from bb.ledger.published import fleet_results
@@ -188,8 +188,13 @@ class _Beginning:
         terms = incarnations.must_have_fleet(sync.pin.tip)
         saved = settings.read(self._desk.store.path)
         old = saved if saved and saved.carrier == terms.carrier else None
+        before = self._before(old, terms, stack)
+        early = last_rows.publish(sync, before) if before else 0  # nor as long as the remote refuses pushes
         self._close(keeper, old, terms)
-        return incarnations.begin_again(sync, keeper, self._order, self._before(old, terms, stack))
+        closed = contextlib.nullcontext() if self.still_open else incarnations.after_closing("bb fleet begin --again")
+        with closed:
+            tip, rows = incarnations.begin_again(sync, keeper, self._order, before)
+        return tip, early + rows
 
     def _close(self, keeper: Keeper, old: EngineAddress | None, terms: FleetTerms) -> None:
         """Close the log so far, so that nothing is added to it. If that is not possible now, it is done later.

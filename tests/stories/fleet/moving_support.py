@@ -80,6 +80,18 @@ def send(at: Clone) -> int:
         store.close()
 
 
+@contextlib.contextmanager
+def refusing_pushes(at: Clone) -> Iterator[None]:
+    """The hub refuses every push meanwhile."""
+    hook = at.path.parent / "hub.git" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    try:
+        yield
+    finally:
+        hook.unlink()
+
+
 def record_reservation(at: Clone, agent: str, scope: str, *, base: str | None = None, order: str | None = None) -> str:
     """Record a global reservation that is not decided yet. Returns its id."""
     store = Store(place.find(str(at.path), {}))
