@@ -42,7 +42,12 @@ STILL_CLOSED = (
     "the relay fetches the new charter by itself within seconds. If this goes on, the command that closed the log was "
     "not completed: whoever ran `bb fleet end` or `bb fleet begin --again` repeats it"
 )
-HINTS = {one.code: one.hint for one in TOLD} | {FleetEnded.code: STILL_CLOSED}
+NO_TABLES = (
+    "the fleet's log is not in that database. Check the address: `bb fleet join ENGINE` corrects it. If the database "
+    "was lost: `bb fleet begin ENGINE --again --reason '…'`"
+)
+IN_FLEET = {FleetEnded.code: STILL_CLOSED, "ENGINE_UNPREPARED": NO_TABLES}  # what helps if the fleet exists
+HINTS = {one.code: one.hint for one in TOLD} | IN_FLEET
 STOPPING = (AnotherEngine.code, EngineRewound.code, FleetEnded.code)  # refusals with which global verdicts stop
 
 

@@ -19,7 +19,7 @@ from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.fleet import connections, relay_start
+from bb.ops.fleet import connections, preparing, relay_start
 from bb.ops.fleet.parameters import Engine, Timeout
 from bb.ops.ledger import fleet_changes
 from bb.ops.ledger.running_sync import apply_fetched
@@ -68,7 +68,8 @@ def begin(
 
     Run this in a clone that publishes to the arbiter. bb publishes what is recorded there, and checks that a power
     failure of the engine loses nothing. It makes its tables in the engine if they are missing. If your role may not
-    make tables, `bb fleet schema` prints them for the person who may. Then bb makes a log for this repository, and
+    make tables, `bb fleet schema` prints them for the person who may. If the relay has an address of its own, it must
+    work already: enroll its role first (`bb fleet enroll`). Then bb makes a log for this repository, and
     pushes a charter that names the log. This push is the switch. From then on, plain `bb reserve` holds in every clone,
     and the published branch is the archive of the engine. Versions of bb that do not know fleets refuse the ledger.
     Other clones connect with `bb fleet join`.
@@ -96,7 +97,12 @@ def begin(
     known = connections.known_pins(desk)
     beginning = _Beginning(desk, known, target, Order(who, reason or "", desk.now()), is_again=again)
     with connections.as_owner("begin"), contextlib.closing(engines.keeper(target)) as keeper:
-        incarnations.must_be_durable(target.carrier, keeper.health())
+        health = keeper.health()
+        incarnations.must_be_durable(target.carrier, health)
+    if own != target:
+        preparing.try_relay(own, desk.store.clone.repo, health.get("role"))
+    with connections.as_owner("begin"), contextlib.closing(engines.keeper(target)) as keeper:
+        preparing.make_tables(keeper, dry_run=dry_run)
         planned = beginning.planned(keeper)
         if dry_run:
             return planned
@@ -153,8 +159,8 @@ class _Beginning:
         else:
             waiting = counted(publish.unpublished(store, tip).count, "event")
             steps = [f"publish {waiting} on {name}, and whatever else is recorded until then"]
-        if not keeper.logs():
-            steps.append("make what bb needs in the engine, unless it is there")
+        if preparing.lacks_tables(keeper):
+            steps.append("make bb's tables in the engine")
         least = "above every place that anybody has seen" if self._is_again else "after the last generation"
         return [
             *steps,

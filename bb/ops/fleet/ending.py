@@ -122,6 +122,7 @@ def _ended(desk: Desk, sync: Sync, target: EngineAddress | None, terms: FleetTer
         return incarnations.end_without_engine(sync, order), 0
     repo = desk.store.clone.repo
     with (
+        connections.in_fleet(),
         connections.as_owner("end", if_lost=IF_LOST),
         contextlib.closing(engines.keeper(target)) as keeper,
         contextlib.closing(engines.open_carrier(target, repo, terms)) as carrier,  # the relay's role may not read

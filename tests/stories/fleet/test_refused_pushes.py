@@ -1,4 +1,4 @@
-"""The hub refuses pushes while a fleet ends or begins again: nothing is closed if that can be known before, and otherwise
+"""The hub refuses pushes while a fleet ends or begins again: nothing is closed if that can be known before. Otherwise
 everybody who is kept from reserving is told how it goes on."""
 
 from __future__ import annotations
