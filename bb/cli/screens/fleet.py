@@ -237,7 +237,9 @@ def pruned(found: Foreign) -> Iterator[str]:
     elif is_in_use:
         yield "No row can be removed now: all that are left are not archived, or not read by every machine"
     if is_in_use and found["upto"] != found["archived"] and found["slowest"]:
-        yield f"The archive is at {found['archived']}; {found['slowest']} has not read further than {found['upto']}"
+        slowest = found["slowest"]
+        yield f"The archive is at {found['archived']}; {slowest} has not read further than {found['upto']}, as it says"
+        yield f"  This counts for an hour after its last beat. To end that: `bb fleet enroll {slowest} --revoke --do`"
     for log in found["logs"]:
         yield from _replaced(log, would)
     if not is_in_use and not found["logs"]:

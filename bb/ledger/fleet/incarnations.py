@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from bb.ledger.travel.sync import Sync
 
 LEAP = 1_000_000  # places between the last one that anybody has seen and the first one of the next incarnation
+# How many rows an engine can have lost, at most. A machine says in its beat how far it has read. One that claims to be
+# further ahead of everything else that is known says nothing true, and a charter cannot leap that far.
+MOST_LOST = 1 << 30
 
 HOW_DURABLE = {
     "postgres": "set `fsync = on` in postgresql.conf, and restart the server",
@@ -181,13 +184,14 @@ def new_incarnation() -> str:
 def places_seen(sync: Sync, before: Carrier | None) -> list[int]:
     """The places that somebody has seen, as far as this clone can tell, and the engine and the machines that BEFORE
     reaches."""
-    saved, seen = fleet_results.read(sync.store.path), [0]
+    saved, seen = fleet_results.read(sync.store.path), [last_rows.tip_of(sync).place]
     if saved:
         seen.append(saved.place)
     if before:
         try:
             seen.append(before.head().place)
-            seen += [machine.place for machine in before.alive()]
+            most = max(seen) + MOST_LOST
+            seen += [machine.place for machine in before.alive() if machine.place <= most]
         except BbError:  # it is lost, or has another log now: that is why the log begins again
             return seen
     return seen

@@ -14,6 +14,7 @@ from tests.engines import Postgres
 from tests.engines import postgres as new_server
 from tests.stories.fleet.moving_support import (
     address,
+    archive,
     carrier_of,
     letters,
     logs,
@@ -551,22 +552,3 @@ def incarnation_of(at: Clone) -> str:
     fleet = tip_of(at).charter.fleet
     assert fleet
     return fleet.incarnation
-
-
-def archive(at: Clone) -> int:
-    """Archive what the engine has. Returns the place of the tip."""
-    from bb.ledger.fleet import last_rows
-    from bb.ledger.git import place
-    from bb.ledger.records.store import Store
-    from bb.ledger.travel.sync import Sync
-    from bb.ledger.travel.sync_lock import SyncLock
-
-    store = Store(place.find(str(at.path), {}))
-    try:
-        with carrier_of(at) as carrier, SyncLock(store.path, 60), store.git:
-            sync = Sync(store, "origin", 0, 60)
-            sync.look()
-            last_rows.publish(sync, carrier)
-            return last_rows.tip_of(sync).place
-    finally:
-        store.close()
