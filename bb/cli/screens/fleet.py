@@ -146,7 +146,9 @@ def _progress(found: Foreign) -> str:
     if not found["unsent"].is_none:
         parts.append(f"{counted(int(found['unsent']), 'line')} unsent" if found["unsent"] else "nothing unsent")
     if not found["archived"].is_none:
-        parts.append(f"archived up to {found['archived']}")
+        is_now = found["archives"].is_true or str(found["archived"]) == str(found["head"])
+        when = "" if is_now else " when this clone last looked"
+        parts.append(f"archived up to {found['archived']}{when}")
     return "Places: " + "; ".join(parts)
 
 
