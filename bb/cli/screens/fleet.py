@@ -147,7 +147,9 @@ def _progress(found: Foreign) -> str:
     if not found["unsent"].is_none:
         parts.append(f"{counted(int(found['unsent']), 'line')} unsent" if found["unsent"] else "nothing unsent")
     if not found["archived"].is_none:
-        parts.append(f"archived up to {found['archived']}")
+        is_now = found["archives"].is_true or str(found["archived"]) == str(found["head"])
+        when = "" if is_now else " when this clone last looked"
+        parts.append(f"archived up to {found['archived']}{when}")
     return "Places: " + "; ".join(parts)
 
 
@@ -238,7 +240,9 @@ def pruned(found: Foreign) -> Iterator[str]:
     elif is_in_use:
         yield "No row can be removed now: all that are left are not archived, or not read by every machine"
     if is_in_use and found["upto"] != found["archived"] and found["slowest"]:
-        yield f"The archive is at {found['archived']}; {found['slowest']} has not read further than {found['upto']}"
+        slowest = found["slowest"]
+        yield f"The archive is at {found['archived']}; {slowest} has not read further than {found['upto']}, as it says"
+        yield f"  This counts for an hour after its last beat. To end that: `bb fleet enroll {slowest} --revoke --do`"
     for log in found["logs"]:
         yield from _replaced(log, would)
     if not is_in_use and not found["logs"]:

@@ -114,7 +114,7 @@ def _checked(desk: Desk, target: settings.EngineAddress, tip: Tip | None) -> tup
     """The head of the engine's log, which must be the one that the charter at TIP names, and the engine's health."""
     terms = incarnations.must_have_fleet(tip)
     opened = engines.open_carrier(target, desk.store.clone.repo, terms)
-    with connections.reaching(), contextlib.closing(opened) as carrier:
+    with connections.in_fleet(), connections.reaching(), contextlib.closing(opened) as carrier:
         head = carrier.head()
         if tip is not None:
             same_log.check(carrier, head, tip)

@@ -56,6 +56,20 @@ def test_what_needs_a_person_is_shown_although_the_relay_is_connected():
     assert "\x1b" not in text
 
 
+def test_an_archive_that_may_be_old_is_told_as_that():
+    """Another machine archives, and this one looks at the branch now and then."""
+    for about, state in (
+        ({}, "odd"),
+        ({"leads": True}, "good"),
+        ({"archived": 7}, "good"),
+        ({"leads": True, "archive_failure": "OFFLINE: no route"}, "odd"),
+    ):
+        is_old = not about
+        assert fleet_checks._archive(answer(**about)).state == state
+        assert ("when this clone last looked" in fleet_checks._archive(answer(**about)).text) == is_old
+        assert ("when this clone last looked" in shown(**about)) == is_old
+
+
 def test_a_refusal_for_which_lines_wait_is_told_between_two_attempts():
     locked = refusal("ENGINE_UNREACHABLE", "the engine's log was kept locked")
 
