@@ -68,7 +68,7 @@ def _state(found: dict[str, Any]) -> tuple[str, str, str | None]:
         case overview.NO_RELAY:
             return ODD, f"no relay of this clone runs ({message})", "bb daemon start"
         case overview.AWAY:
-            return ODD, f"the engine cannot be reached; lines wait here ({message})", STATUS
+            return ODD, f"the engine cannot be reached; lines wait here ({message})", hint or STATUS
         case overview.FAILING:
             return ODD, f"this clone is not connected to the engine; lines wait here ({message})", hint or STATUS
         case overview.STOPPED:

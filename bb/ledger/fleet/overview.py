@@ -47,7 +47,11 @@ NO_TABLES = (
     "was lost: `bb fleet begin ENGINE --again --reason '…'`"
 )
 IN_FLEET = {FleetEnded.code: STILL_CLOSED, "ENGINE_UNPREPARED": NO_TABLES}  # what helps if the fleet exists
-HINTS = {one.code: one.hint for one in TOLD} | IN_FLEET
+SERVER_IS_AWAY = (
+    "nothing is lost, and local work goes on. Check that the server runs, and the network to it; if it has moved: "
+    "`bb fleet join ENGINE`. To reserve in this clone only: --fallback local"
+)  # as the declared hint, but without the command that shows this
+HINTS = {one.code: one.hint for one in TOLD} | IN_FLEET | {EngineUnreachable.code: SERVER_IS_AWAY}
 STOPPING = (AnotherEngine.code, EngineRewound.code, FleetEnded.code)  # refusals with which global verdicts stop
 
 
@@ -169,7 +173,8 @@ def _of_engine(engine: EngineAddress, tip: Tip, now: int) -> dict[str, Any]:
                 raise FleetEnded()
     except BbError as refusal:
         state = STOPPED if refusal.code in STOPPING else _not_connected(refusal.code)
-        hint = HINTS.get(refusal.code, refusal.hint)
+        is_usual = refusal.hint == type(refusal).hint
+        hint = HINTS.get(refusal.code, refusal.hint) if is_usual else refusal.hint
         return {"state": state, "code": refusal.code, "message": refusal.message, "hint": hint}
     return {"head": head.place, "machines": machines, "health": health, "clock_skew_seconds": round(skew, 1)}
 

@@ -66,7 +66,8 @@ def in_fleet() -> Iterator[None]:
     try:
         yield
     except BbError as refusal:
-        refusal.hint = IN_FLEET.get(refusal.code, refusal.hint)
+        if refusal.hint == type(refusal).hint:
+            refusal.hint = IN_FLEET.get(refusal.code, refusal.hint)
         raise
 
 

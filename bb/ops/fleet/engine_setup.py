@@ -108,6 +108,7 @@ def enroll(
         "engine": connections.shown(target),
         "done": do,
         "revoked": revoke,
+        "writer": str(writer) if writer else None,
         "unbound": unbound,
         "statements": statements,
         "on_server": [f"The server lets the role in by a line in its pg_hba.conf: {line}" for line in lines],

@@ -109,6 +109,13 @@ def test_only_a_connection_that_failed_is_an_engine_that_cannot_be_reached():
         assert shown(state="away", refusal=refusal(code, "so")).startswith(words)
 
 
+def test_the_status_does_not_send_to_itself_when_the_server_is_away():
+    away = answer(state="away", refusal=refusal("ENGINE_UNREACHABLE", "no route to host"))
+
+    assert "bb fleet status" not in away["hint"]
+    assert "server" in (fleet_checks._state(away)[2] or "")
+
+
 def test_each_reason_to_stop_is_named():
     for code, words in (
         ("ENGINE_REWOUND", "another history"),

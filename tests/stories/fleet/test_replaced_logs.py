@@ -215,6 +215,19 @@ def test_after_the_end_of_a_fleet_its_log_can_be_removed(fleet: tuple[Clone, Clo
     assert [each.head.incarnation for each in logs(engine)] == [begun["terms"]["incarnation"]]
 
 
+def test_of_two_that_began_a_fleet_at_once_the_log_of_the_loser_is_removed(fleet: tuple[Clone, Clone], engine: str):
+    here, _ = fleet
+    terms = tip_of(here).charter.fleet
+    assert terms
+    with contextlib.closing(engines.keeper(EngineAddress("postgres", engine))) as keeper:
+        keeper.begin(tip_of(here).charter.repo, "e" * 16, terms.first, {})
+
+    (log,) = here.ask("fleet.prune", engine=engine)["logs"]
+
+    assert (log["incarnation"], log["removed"]) == ("e" * 16, True)
+    assert [each.head.incarnation for each in logs(engine)] == [terms.incarnation]
+
+
 def test_a_log_that_somebody_is_about_to_begin_is_left_alone(fleet: tuple[Clone, Clone], engine: str):
     here, _ = fleet
     tip = tip_of(here)

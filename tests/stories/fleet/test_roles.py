@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bb.cli.screens import fleet
+from bb.kernel.foreign import Foreign
 from bb.ledger.fleet import settings
 from tests.engines import Postgres, postgres
 from tests.stories.fleet.moving_support import address, logs, send, tip_of, two_clones
@@ -121,6 +123,16 @@ def test_a_role_that_may_not_make_the_tables_is_told_who_can(
     assert here.tip == tip
     server.sql(f"grant create on database {database} to early")
     assert here.ask("fleet.begin", engine=engine, dry_run=is_tried)["dry_run"] == is_tried
+
+
+def test_a_writer_that_no_role_has_used_is_named(two: tuple[Clone, Clone], server: Postgres, database: str):
+    here, _ = two
+    owner = server.conninfo(database, "owner")
+
+    done = here.ask("fleet.enroll", machine="machine", engine=owner, writer="zzzzzzzzzzzz", do=True)
+
+    assert done["unbound"] == 0
+    assert "No role has used the writer zzzzzzzzzzzz" in "\n".join(fleet.enrolled(Foreign(done)))
 
 
 def test_a_dry_run_leaves_no_tables(two: tuple[Clone, Clone], server: Postgres, database: str):
