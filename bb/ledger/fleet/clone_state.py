@@ -145,9 +145,13 @@ class CloneState:
         return law.basis if law else ""
 
     def _imported(self, saved: Saved, tip: Tip) -> int:
-        """The place up to which every line is in the journals."""
+        """The place up to which every line is in the journals. A sync may have brought those up to the place of TIP
+        since the results were saved, and the engine may not have their rows any more."""
         lacking = receiving.lacking(self.path, self._file.links())
-        return min(saved.imported, saved.place) if not lacking else min(saved.imported, tip.place)
+        if not lacking:
+            return min(max(saved.imported, tip.place), saved.place)
+        has_published = all(receiving.last_number(self.path, writer) >= tip.last_line(writer) for writer in lacking)
+        return tip.place if has_published else min(saved.imported, tip.place)
 
     def _last_link(self, writer: str) -> Link:
         """The link of a writer's last line in a row or, before the first one, in the archive where the fold began."""
