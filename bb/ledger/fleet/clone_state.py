@@ -29,6 +29,7 @@ from bb.ledger.journal import kinds, received, writers
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import START, Link
 from bb.ledger.published import fleet_results, pins
+from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.records import payload_removal, set_aside
 from bb.ledger.records.store import Store
@@ -59,6 +60,12 @@ LawBehind = Busy.declare(
     "FLEET_LAW_BEHIND",
     "The list of signers has changed, and the results of the published ledger are not computed by it yet",
     hint="`bb sync --pull` computes them; the relay does it by itself, too",
+)
+
+LinesLacking = Busy.declare(
+    "FLEET_LINES_LACKING",
+    "Published lines are missing in this clone, perhaps because of a power failure",
+    hint="the relay fetches them again by itself; `bb sync --pull` does that at once",
 )
 
 
@@ -300,7 +307,10 @@ class CloneState:
         fold = self.must_fold()
         chains = self._chains
         if chains:
-            self._receiving.write(chains, self.own_writers(), patience)
+            try:
+                self._receiving.write(chains, self.own_writers(), patience)
+            except NotALedger as refusal:
+                raise _lines_lacking(refusal) from refusal
             self._chains = {}
             if any(REDACTED in row.octets for rows in chains.values() for row, _, _ in rows):
                 payload_removal.blank(self.store)
@@ -310,7 +320,10 @@ class CloneState:
     def write_again(self, rows: Sequence[Row], upto: int) -> None:
         """Import rows that were folded before, in an earlier process, up to place UPTO."""
         flawed = self._file.flawed_places()
-        self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
+        try:
+            self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
+        except NotALedger as refusal:
+            raise _lines_lacking(refusal) from refusal
         self.imported = max(self.imported, upto)
 
     def save(self, current_at: int) -> None:
@@ -405,6 +418,14 @@ class CloneState:
     def close(self) -> None:
         self._file.close()
         self.store.close()
+
+
+def _lines_lacking(refusal: NotALedger) -> Exception:
+    """What the relay does if lines do not follow those in the journals. They were checked, so the journals lack some:
+    received lines are appended without waiting for the disk, and the verified tip is on the disk."""
+    return LinesLacking(
+        f"published lines are missing in this clone, perhaps because of a power failure: {refusal.message}"
+    )
 
 
 def _results_failed(error: sqlite3.DatabaseError) -> Exception:

@@ -68,3 +68,24 @@ def test_rows_after_the_published_ones_are_imported_from_the_engine(tmp_path: Pa
         assert here.results().imported >= last
         there.start()
         become_equal(here, there)
+
+
+def test_published_lines_that_were_lost_in_a_power_failure_are_fetched_again(tmp_path: Path):
+    """The relay appends received lines without waiting for the disk, and the pins say durably that they are here."""
+    with fleet(tmp_path) as (here, there):
+        here.result("fresh")
+        there.result("fresh")
+        for n in range(3):
+            there.reserve(f"src/{n}")
+        for machine in (here, there):
+            machine.result("archive")
+        here.stop()
+        (journal,) = (Path(here.path) / "received" / there.writer).glob("*.jsonl")
+        octets = journal.read_bytes()
+        journal.write_bytes(octets[: octets.index(b"\n") + 1])
+        there.reserve("docs")
+        here.start()
+        wait_for(lambda: here.ask("fresh")["ok"], here)
+
+        assert any("FLEET_LINES_LACKING" in line for line in here.log)
+        become_equal(here, there)
