@@ -36,7 +36,7 @@ from bb.ledger.records.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -89,6 +89,7 @@ class CloneState:
         self.fold: RowFold | None = None
         self.imported = 0
         self.is_from_archive = False  # whether the relay began with the archive, for want of results
+        self._is_to_blank = False  # whether a withdrawal was written whose payload may still be here
         self._is_lost = False  # whether the answering thread has found the file of results lost or damaged
         self._floor = 0  # places before it are to be forgotten, once the lines up to it are imported
         self.broken: dict[str, str] = {}  # writers of this store that the engine has other lines of, and why
@@ -297,9 +298,9 @@ class CloneState:
 
     @property
     def has_unwritten(self) -> bool:
-        """Whether lines of rows that this process has folded wait in memory to be written. Those of every earlier row
-        are in the journals."""
-        return bool(self._chains)
+        """Whether lines of rows that this process has folded wait in memory to be written, or what they withdraw to be
+        removed. Those of every earlier row are in the journals."""
+        return bool(self._chains) or self._is_to_blank
 
     def write_lines(self, patience: float) -> None:
         """Write the lines of the rows that were folded into the journals. LEDGER_BUSY if a sync holds them longer than
@@ -312,9 +313,8 @@ class CloneState:
             except NotALedger as refusal:
                 raise _lines_lacking(refusal) from refusal
             self._chains = {}
-            if any(REDACTED in row.octets for rows in chains.values() for row, _, _ in rows):
-                payload_removal.blank(self.store)
-                self._receiving.forget()
+            self._note_withdrawals(row for rows in chains.values() for row, _, _ in rows)
+        self._blank()
         self.imported = fold.place
 
     def write_again(self, rows: Sequence[Row], upto: int) -> None:
@@ -324,7 +324,20 @@ class CloneState:
             self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
         except NotALedger as refusal:
             raise _lines_lacking(refusal) from refusal
+        self._note_withdrawals(rows)
+        self._blank()
         self.imported = max(self.imported, upto)
+
+    def _note_withdrawals(self, rows: Iterable[Row]) -> None:
+        self._is_to_blank = self._is_to_blank or any(REDACTED in row.octets for row in rows)
+
+    def _blank(self) -> None:
+        """Remove the payload of withdrawn lines. If that fails, it is tried again: the rows do not count as imported
+        before, neither here nor in the next process."""
+        if self._is_to_blank:
+            payload_removal.blank(self.store)
+            self._is_to_blank = False
+            self._receiving.forget()
 
     def save(self, current_at: int) -> None:
         """Save the results, which were last known to be current at CURRENT_AT. If the file was removed, it is made

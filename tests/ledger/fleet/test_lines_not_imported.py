@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
+from bb.kernel.errors import Busy
 from bb.ledger.fleet import engine_loop, housekeeping
 from bb.ledger.journal import received
+from bb.ledger.records import payload_removal
+from bb.ledger.records.store import Store
 from tests.ledger.fleet.fleet_support import Machine, become_equal, fleet, wait_for
 from tests.ledger.fleet.memory_carrier import MemoryEngine
 
@@ -89,3 +93,34 @@ def test_published_lines_that_were_lost_in_a_power_failure_are_fetched_again(tmp
 
         assert any("FLEET_LINES_LACKING" in line for line in here.log)
         become_equal(here, there)
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_withdrawal_whose_payload_could_not_be_removed_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_restarted: bool
+):
+    may_blank, failed, blank = threading.Event(), threading.Event(), payload_removal.blank
+
+    with fleet(tmp_path) as (here, there):
+        about = {"to": "user", "category": "INFO", "bead": "b", "subject": "s", "body": "a private word"}
+        event = str(here.clone.ask("agent.send", **{"from": here.agent}, **about)["message_id"])
+        here.result("flush")
+        there.result("fresh")
+        assert b"a private word" in there.lines()[here.writer]
+
+        def blank_later(store: Store) -> int:
+            if store.path == there.path and not may_blank.is_set():
+                failed.set()
+                raise Busy("another process changes the journal")
+            return blank(store)
+
+        monkeypatch.setattr(payload_removal, "blank", blank_later)
+        here.clone.ask("ledger.redact", event=event, reason="a slip", agent=here.agent)
+        here.result("flush")
+        wait_for(failed.is_set, there)
+        if is_restarted:
+            there.stop()
+        may_blank.set()
+        if is_restarted:
+            there.start()
+        wait_for(lambda: b"a private word" not in there.lines()[here.writer], there)
