@@ -29,13 +29,14 @@ from bb.ledger.journal import kinds, received, writers
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import START, Link
 from bb.ledger.published import fleet_results, pins
+from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.records import payload_removal, set_aside
 from bb.ledger.records.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -61,6 +62,12 @@ LawBehind = Busy.declare(
     hint="`bb sync --pull` computes them; the relay does it by itself, too",
 )
 
+LinesLacking = Busy.declare(
+    "FLEET_LINES_LACKING",
+    "Published lines are missing in this clone, perhaps because of a power failure",
+    hint="the relay fetches them again by itself; `bb sync --pull` does that at once",
+)
+
 
 class ResultsLost(Exception):
     """The file of results was removed or is damaged. The relay begins again from the archive."""
@@ -82,6 +89,7 @@ class CloneState:
         self.fold: RowFold | None = None
         self.imported = 0
         self.is_from_archive = False  # whether the relay began with the archive, for want of results
+        self._is_to_blank = False  # whether a withdrawal was written whose payload may still be here
         self._is_lost = False  # whether the answering thread has found the file of results lost or damaged
         self._floor = 0  # places before it are to be forgotten, once the lines up to it are imported
         self.broken: dict[str, str] = {}  # writers of this store that the engine has other lines of, and why
@@ -145,9 +153,13 @@ class CloneState:
         return law.basis if law else ""
 
     def _imported(self, saved: Saved, tip: Tip) -> int:
-        """The place up to which every line is in the journals."""
+        """The place up to which every line is in the journals. A sync may have brought those up to the place of TIP
+        since the results were saved, and the engine may not have their rows any more."""
         lacking = receiving.lacking(self.path, self._file.links())
-        return min(saved.imported, saved.place) if not lacking else min(saved.imported, tip.place)
+        if not lacking:
+            return min(max(saved.imported, tip.place), saved.place)
+        has_published = all(receiving.last_number(self.path, writer) >= tip.last_line(writer) for writer in lacking)
+        return tip.place if has_published else min(saved.imported, tip.place)
 
     def _last_link(self, writer: str) -> Link:
         """The link of a writer's last line in a row or, before the first one, in the archive where the fold began."""
@@ -286,9 +298,9 @@ class CloneState:
 
     @property
     def has_unwritten(self) -> bool:
-        """Whether lines of rows that this process has folded wait in memory to be written. Those of every earlier row
-        are in the journals."""
-        return bool(self._chains)
+        """Whether lines of rows that this process has folded wait in memory to be written, or what they withdraw to be
+        removed. Those of every earlier row are in the journals."""
+        return bool(self._chains) or self._is_to_blank
 
     def write_lines(self, patience: float) -> None:
         """Write the lines of the rows that were folded into the journals. LEDGER_BUSY if a sync holds them longer than
@@ -296,18 +308,36 @@ class CloneState:
         fold = self.must_fold()
         chains = self._chains
         if chains:
-            self._receiving.write(chains, self.own_writers(), patience)
+            try:
+                self._receiving.write(chains, self.own_writers(), patience)
+            except NotALedger as refusal:
+                raise _lines_lacking(refusal) from refusal
             self._chains = {}
-            if any(REDACTED in row.octets for rows in chains.values() for row, _, _ in rows):
-                payload_removal.blank(self.store)
-                self._receiving.forget()
+            self._note_withdrawals(row for rows in chains.values() for row, _, _ in rows)
+        self._blank()
         self.imported = fold.place
 
     def write_again(self, rows: Sequence[Row], upto: int) -> None:
         """Import rows that were folded before, in an earlier process, up to place UPTO."""
         flawed = self._file.flawed_places()
-        self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
+        try:
+            self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
+        except NotALedger as refusal:
+            raise _lines_lacking(refusal) from refusal
+        self._note_withdrawals(rows)
+        self._blank()
         self.imported = max(self.imported, upto)
+
+    def _note_withdrawals(self, rows: Iterable[Row]) -> None:
+        self._is_to_blank = self._is_to_blank or any(REDACTED in row.octets for row in rows)
+
+    def _blank(self) -> None:
+        """Remove the payload of withdrawn lines. If that fails, it is tried again: the rows do not count as imported
+        before, neither here nor in the next process."""
+        if self._is_to_blank:
+            payload_removal.blank(self.store)
+            self._is_to_blank = False
+            self._receiving.forget()
 
     def save(self, current_at: int) -> None:
         """Save the results, which were last known to be current at CURRENT_AT. If the file was removed, it is made
@@ -401,6 +431,14 @@ class CloneState:
     def close(self) -> None:
         self._file.close()
         self.store.close()
+
+
+def _lines_lacking(refusal: NotALedger) -> Exception:
+    """What the relay does if lines do not follow those in the journals. They were checked, so the journals lack some:
+    received lines are appended without waiting for the disk, and the verified tip is on the disk."""
+    return LinesLacking(
+        f"published lines are missing in this clone, perhaps because of a power failure: {refusal.message}"
+    )
 
 
 def _results_failed(error: sqlite3.DatabaseError) -> Exception:

@@ -96,7 +96,8 @@ class Relay:
     def has_work(self) -> bool:
         """Whether somebody waits, or lines have no place yet."""
         outbox = self._shared.outbox
-        return bool(outbox.asks) or outbox.unsent > 0
+        with self._shared.lock:
+            return bool(outbox.asks) or outbox.unsent > 0
 
     def _verdict(self, event: str) -> dict[str, Any]:
         """What became of an event. If it cannot be looked up, who asks waits on, and all others get their answers."""
