@@ -111,6 +111,7 @@ class NatsKeeper:
         if not is_token(machine) or machine == ANY:
             raise InvalidMachine(f"{machine[:40]!r} is not the name of a machine")
         here = self._address.text
+        given = ["nkey=FILE"] if self._address.monitors else ["monitor=URL,…", "nkey=FILE"]  # joining needs both
         return [
             f"# A user of the fleet's account. `nk -gen user -pubout`, run on {machine}, prints a seed and the key U…",
             "{",
@@ -123,7 +124,7 @@ class NatsKeeper:
             f"# With accounts made by nsc: nsc add user {machine} \\",
             f"#   --allow-pub '{','.join(may_publish(machine))}' --allow-sub '{','.join(MAY_SUBSCRIBE)}'",
             f"# On {machine}, the seed is in a file that only its user may read. There, in each clone: bb sync --pull,",
-            f"# bb fleet join '{here}{'&' if '?' in here else '?'}nkey=FILE'",
+            f"# bb fleet join '{here}{'&' if '?' in here else '?'}{'&'.join(given)}'",
         ]
 
     def close(self) -> None:
