@@ -17,7 +17,7 @@ from bb.cli.calls import output
 from bb.cli.programs import daemon_log, extras
 from bb.coordination.agents import callers
 from bb.kernel.errors import BbError, Busy, Refused
-from bb.ledger.files import disk
+from bb.ledger.files import disk, disk_refusals
 from bb.ledger.fleet import asking, settings
 from bb.ledger.git import place as places
 from bb.ledger.git.program import SCRUBBED
@@ -233,12 +233,10 @@ def _environment(
 
 def _spawned(home: str, env: dict[str, str]) -> subprocess.Popen[bytes]:
     folder = os.path.join(home, "daemon")
-    disk.make_private_folder(folder)
-    try:
+    with disk_refusals.InDaemonHome(home):
+        disk.make_private_folder(folder)
         os.chmod(folder, 0o700)
         log = os.open(daemon_log.path(home), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    except OSError as error:
-        raise disk.refusal(error) from error
     nothing = subprocess.DEVNULL
     try:
         return subprocess.Popen(  # noqa: S603  (ourselves)

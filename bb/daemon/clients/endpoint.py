@@ -57,16 +57,15 @@ class Endpoint:
 
     def claim(self) -> None:
         """Take the lock of this home directory. Refused if another daemon has it."""
-        try:
-            _make_own(os.path.dirname(self.folder))
-            _keep_from_others(os.path.dirname(self.folder))
+        home = os.path.dirname(self.folder)
+        with disk_refusals.InDaemonHome(home):
+            _make_own(home)
+            _keep_from_others(home)
             _make_own(self.folder)
             os.chmod(self.folder, 0o700)
             lock = taken_for_good(os.path.join(self.folder, LOCK))
-        except OSError as error:
-            raise disk.refusal(error) from error
         if lock is None:
-            raise AlreadyRunning(home=os.path.dirname(self.folder))
+            raise AlreadyRunning(home=home)
         self._lock = lock
 
     def listen(self, now: int) -> socket.socket:

@@ -50,11 +50,38 @@ REFUSALS: dict[int | None, Refusal] = {
     errno.ENFILE: TooManyFiles,
 }
 
+# The message if the path is known: it may be outside the ledger's directory.
+NAMED = {ReadOnlyStore.code: "{} cannot be written", NoPermission.code: "Permission to access {} was denied"}
+
+HOME_HINT = "set CCCC_HOME to a folder that you can write, for all commands and for the daemon"
+
 
 def refusal_of(error: OSError) -> BbError:
     """The refusal for a failed system call."""
     refusal = REFUSALS.get(error.errno, DiskFailed)
     if refusal is NotAFile and error.filename:
         return NotAFile(f"{error.filename} is not a regular file", path=str(error.filename))
-    message = f"{refusal.message}: {error.strerror or error}"
-    return refusal(message, **({"path": str(error.filename)} if error.filename else {}))
+    about = {"path": str(error.filename)} if error.filename else {}
+    message = NAMED[refusal.code].format(error.filename) if about and refusal.code in NAMED else refusal.message
+    return refusal(f"{message}: {error.strerror or error}", **about)
+
+
+class InDaemonHome:
+    """`with InDaemonHome(home):` a system call that fails is refused with the path of the daemon's home directory. The
+    refusal would be about the ledger otherwise."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        cause = error.__cause__ if isinstance(error, BbError) else error
+        if not isinstance(cause, OSError):
+            return
+        refusal = REFUSALS.get(cause.errno, DiskFailed)
+        if refusal in (DiskFull, TooManyFiles):
+            raise refusal_of(cause) from cause
+        path = str(cause.filename or self._home)
+        message = f"The home directory of bb's daemon, {self._home}, cannot be used: {cause.strerror or cause}: {path}"
+        raise refusal(message, hint=HOME_HINT, path=path) from cause

@@ -108,7 +108,13 @@ _open: dict[str, tuple[int, Reading]] = {}
 def read(store: str) -> FleetResults | None:
     """The saved results; None if there are none. Their mappings show what the relay saved last, which may be more than
     there was at this call."""
-    path = path_of(store)
+    file = _reading(path_of(store))
+    return file.results() if file else None
+
+
+def _reading(path: str) -> Reading | None:
+    """The open file; None if there is none. Another thread may open that of another store meanwhile, so nobody else
+    looks into `_open`."""
     try:
         inode = os.stat(path).st_ino
     except OSError:
@@ -117,15 +123,15 @@ def read(store: str) -> FleetResults | None:
     if known is None or known[0] != inode:
         _open.clear()
         known = _open[path] = inode, Reading(path)
-    return known[1].results()
+    return known[1]
 
 
 def counted(store: str, incarnation: str, places: Iterable[int]) -> list[int]:
     """Those of PLACES whose rows count, as the relay of this clone has read them. Rows that it has not read are left
     out."""
-    if read(store) is None:
+    file = _reading(path_of(store))
+    if file is None or file.results() is None:
         return []
-    file = _open[path_of(store)][1]
     known = dict(file.ask("select name, value from about"))
     if known.get("incarnation") != incarnation or "began" not in known:
         return []

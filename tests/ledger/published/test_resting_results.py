@@ -6,6 +6,7 @@ A link to nowhere in place of the file that SQLite must make (`-shm`) shuts it o
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -126,3 +127,24 @@ def test_what_a_relay_writes_while_the_file_is_read_is_never_missed(
 
     assert places(store) == {TWO: 3}
     assert seen
+
+
+def test_the_results_of_another_store_may_be_read_meanwhile(store: Path, monkeypatch: pytest.MonkeyPatch):
+    """A daemon with two clones: the relay of one archives, in a thread, while that of the other reads."""
+    other = store / "other"
+    (other / fleet_results.FOLDER).mkdir(parents=True)
+    relay(other, {TWO: 3}).close()
+    results = fleet_results.Reading.results
+
+    def results_while_another_thread_reads(file: fleet_results.Reading) -> fleet_results.FleetResults | None:
+        with monkeypatch.context() as once:
+            once.setattr(fleet_results.Reading, "results", results)
+            reading = threading.Thread(target=fleet_results.read, args=[str(other)])
+            reading.start()
+            reading.join()
+        return results(file)
+
+    monkeypatch.setattr(fleet_results.Reading, "results", results_while_another_thread_reads)
+
+    assert fleet_results.counted(str(store), "0" * 16, [2]) == []
+    assert places(store) == {ONE: 2}

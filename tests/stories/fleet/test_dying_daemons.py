@@ -178,3 +178,16 @@ def test_a_daemon_that_is_ended_while_another_command_starts_it_is_started_again
 
 def _reserving(beside: ThreadPoolExecutor, two: Fleet, scope: str, **settings: str) -> Future[Ran]:
     return beside.submit(two.here.at.started, "reserve", scope, "--json", BB_AGENT=two.here.agent, **settings)
+
+
+def test_a_home_in_which_no_daemon_can_run_is_named(two: Fleet, tmp_path: Path):
+    two.here.kill_daemon()
+    (tmp_path / "file").touch()
+
+    refused = two.here.json("reserve", "homeless", CCCC_HOME="", HOME=str(tmp_path / "file"))
+
+    assert refused.code == "RELAY_GONE"
+    error = refused.envelope["error"]
+    assert str(tmp_path / "file" / ".cccc") in error["message"]
+    assert "ledger" not in error["message"]
+    assert "set CCCC_HOME" in error["hint"]
