@@ -221,10 +221,10 @@ class Op(Record):
             is_general = refusal.code == "SECRET_FOUND" and refusal.hint == type(refusal).hint
             if is_general and all(parameter.keyword != OVERRIDE for parameter in self.parameters):
                 refusal.hint = HINT_WITHOUT_OPTION  # the general hint names --allow-secret, which this op does not have
-            if "--queue" in (refusal.hint or "") and desk.is_in_fleet:
-                from bb.ops.desk import fleet_hints  # noqa: PLC0415  (needed only in a fleet)
+            if "--queue" in (refusal.hint or ""):
+                from bb.ops.desk import fleet_hints  # noqa: PLC0415  (needed only for such a refusal)
 
-                refusal.hint = fleet_hints.without_line(refusal.hint or "")
+                refusal.hint = fleet_hints.as_possible(desk, refusal.hint or "")
             if refusal.code == "DISK_FULL" and desk.has_recorded:  # it would say that nothing was recorded
                 from bb.ops.desk import after_recording  # noqa: PLC0415  (rarely needed)
 

@@ -214,6 +214,18 @@ def test_without_a_python_that_will_do_it_says_which_it_needs(tmp_path: Path):
     assert done.stderr == "bb needs Python 3.11 or later, and none was found; name one in BB_PYTHON\n"
 
 
+def test_a_checkout_that_cannot_be_written_says_so(tmp_path: Path):
+    root = checkout(tmp_path / "bb", is_set_up=False)
+    shutil.copy(ROOT / "scripts" / "install", root / "scripts")
+    (root / ".venv.lock").mkdir()  # for the system's own user, too, who may write everywhere
+
+    done = subprocess.run([root / "scripts" / "bb"], capture_output=True, text=True)
+
+    assert done.returncode == 1
+    assert f"{root} cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_set_up_that_fails_is_a_failure(tmp_path: Path):
     root = checkout(tmp_path / "fresh", is_set_up=False)
     (root / "scripts" / "install").write_text("import sys; sys.exit('setting up failed: no network')\n")

@@ -64,14 +64,17 @@ def begun(found: Foreign) -> Iterator[str]:
     yield f"The fleet has begun: {_engine(found['engine'])} orders this ledger from place {terms['first']} on"
     yield f"Its log is {terms['incarnation']}; {found['remote']} is its archive"
     if found["rows"]:
-        yield f"{counted(int(found['rows']), 'row')} of the log before were published first"
+        yield f"Published first: {counted(int(found['rows']), 'row')} of the log before"
     if found["still_open"]:
         yield f"The log before could not be closed: {sentence(found['still_open'])}"
         yield "  Until it is, machines that have not fetched the new charter reserve in it, and conflict with others"
         yield "  bb's daemon closes it as soon as it can. As another role: `bb fleet prune ENGINE`, with the old engine"
     yield from travel.void(found)
     yield from _relay(found)
-    yield "Other clones connect with `bb sync --pull`, then `bb fleet join ENGINE`"
+    if found["again"].is_true:
+        yield "Other clones go on with the new log by themselves. If it is on another engine: `bb fleet join ENGINE`"
+    else:
+        yield "Other clones connect with `bb sync --pull`, then `bb fleet join ENGINE`"
 
 
 def ended(found: Foreign) -> Iterator[str]:
@@ -81,7 +84,7 @@ def ended(found: Foreign) -> Iterator[str]:
         return
     yield f"The fleet has ended: {found['remote']} orders this ledger again"
     if found["rows"]:
-        yield f"{counted(int(found['rows']), 'row')} of the engine's log were published first"
+        yield f"Published first: {counted(int(found['rows']), 'row')} of the engine's log"
     if found["went"]:
         yield f"Then this clone published {counted(int(found['went']), 'event')} that the engine had not taken"
     yield from travel.void(found)
@@ -102,6 +105,7 @@ def joined(found: Foreign) -> Iterator[str]:
         yield from _steps(found, "This")
         return
     yield "This clone has joined the fleet: plain `bb reserve` is valid in every clone now"
+    yield from travel.contested(found)
     yield from travel.void(found)
     yield from _relay(found)
 
@@ -146,7 +150,9 @@ def _progress(found: Foreign) -> str:
     if not found["unsent"].is_none:
         parts.append(f"{counted(int(found['unsent']), 'line')} unsent" if found["unsent"] else "nothing unsent")
     if not found["archived"].is_none:
-        parts.append(f"archived up to {found['archived']}")
+        is_now = found["archives"].is_true or str(found["archived"]) == str(found["head"])
+        when = "" if is_now else " when this clone last looked"
+        parts.append(f"archived up to {found['archived']}{when}")
     return "Places: " + "; ".join(parts)
 
 
@@ -217,6 +223,8 @@ def enrolled(found: Foreign) -> Iterator[str]:
         yield f"{found['machine']} {what} in {_engine(found['engine'])}"
         if found["unbound"]:
             yield "The writer will be bound to the next role that uses it"
+        elif found.get("writer"):
+            yield f"No role has used the writer {found['writer']} in this database, so nothing was changed about it"
         yield from map(sentence, [*found["on_server"], *found["on_machine"]])
         return
     end = ";" if found["engine"]["carrier"] == "postgres" else ""
@@ -237,7 +245,9 @@ def pruned(found: Foreign) -> Iterator[str]:
     elif is_in_use:
         yield "No row can be removed now: all that are left are not archived, or not read by every machine"
     if is_in_use and found["upto"] != found["archived"] and found["slowest"]:
-        yield f"The archive is at {found['archived']}; {found['slowest']} has not read further than {found['upto']}"
+        slowest = found["slowest"]
+        yield f"The archive is at {found['archived']}; {slowest} has not read further than {found['upto']}, as it says"
+        yield f"  This counts for an hour after its last beat. To end that: `bb fleet enroll {slowest} --revoke --do`"
     for log in found["logs"]:
         yield from _replaced(log, would)
     if not is_in_use and not found["logs"]:

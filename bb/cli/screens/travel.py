@@ -81,12 +81,7 @@ def _with_engine(found: Foreign) -> list[str]:
 
 def _after(found: Foreign) -> list[str]:
     """What a sync has changed for the agents of this clone."""
-    lines = [
-        f"Contested: {conflict['agent_id']} does not hold {conflict['scope']}; {conflict['stands']} holds "
-        f"{conflict['held']} in another clone"
-        for conflict in found["contested"]
-    ]
-    lines += void(found)
+    lines = [*contested(found), *void(found)]
     for taken in found.get("names_taken", ()):
         lines.append(f"Another clone registered the name {taken} too, and published it first")
         lines.append(f"The agent of this clone takes another name: `bb agent rename NEW --agent {taken}`")
@@ -96,6 +91,15 @@ def _after(found: Foreign) -> list[str]:
     if found.get("visible_to"):
         lines.append(f"The ledger is visible to {sentence(found['visible_to'])}, now and after every sync")
     return lines
+
+
+def contested(found: Foreign) -> Iterator[str]:
+    """The reservations of this clone that other clones' reservations stand against."""
+    for conflict in found["contested"]:
+        yield (
+            f"Contested: {conflict['agent_id']} does not hold {conflict['scope']}; {conflict['stands']} holds "
+            f"{conflict['held']} in another clone"
+        )
 
 
 def void(found: Foreign) -> Iterator[str]:

@@ -15,7 +15,7 @@ from bb.ledger.carrier import nats_durability, nats_log
 from bb.ledger.carrier.door import MOST_READ, EngineUnreachable
 from bb.ledger.carrier.nats_address import NatsAddress
 from bb.ledger.carrier.nats_appends import Appends
-from bb.ledger.carrier.nats_connection import PATIENCE, Connection, Lost
+from bb.ledger.carrier.nats_connection import PATIENCE, SEQUENCE, Connection, Lost
 from bb.ledger.carrier.nats_keeper import NatsKeeper
 from bb.ledger.carrier.nats_log import LogReader
 from bb.ledger.carrier.nats_machines import Machines
@@ -52,11 +52,14 @@ class NatsCarrier:
         self._judged = ""  # the id of the server at which the disks were last looked at
         self._judged_at = float("-inf")
         self._seen = 0  # the last place that is known to be there
+        self._told = 0  # the last place of which the leader has told since the last connect
         self._woken, self._waker = _wakers()
 
     def head(self) -> Head:
         with self._at_work():
-            return self._reader.head(nats_log.info_of(self._connection, self._names))
+            info = nats_log.info_of(self._connection, self._names)
+            self._told = info["state"]["last_seq"]
+            return self._reader.head(info)
 
     def append(self, writer: str, first: int, lines: Sequence[bytes]) -> int:
         with self._at_work():
@@ -73,6 +76,8 @@ class NatsCarrier:
                 rows = self._reader.read(since, most)
             if not rows:
                 self._seen = min(self._seen, since)
+            if not rows and self._told > since:  # no end of the log: the next connection may be to a better server
+                raise EngineUnreachable(f"the server that answers does not have place {since + 1} yet")
         return rows
 
     def wait(self, since: int, seconds: float, also: Sequence[int] = ()) -> bool:
@@ -153,7 +158,7 @@ class NatsCarrier:
         self._appends.forget()
         self._connection.listen(self._names.wake)
         self._reader.connected(info)
-        self._seen = info["state"]["last_seq"]
+        self._seen = self._told = info["state"]["last_seq"]
 
     def _judge(self) -> None:
         """Refuse servers that may lose what they acknowledge. It is asked at each connection to another server, and
@@ -175,7 +180,7 @@ class NatsCarrier:
     def _heard(self, message: Msg | None) -> None:
         """A row was stored, or the connection ended. In the thread of the connection."""
         headers = (message.headers if message else None) or {}
-        self._seen = max(self._seen, int(headers.get("Nats-Sequence", 0)))
+        self._seen = max(self._seen, int(headers.get(SEQUENCE, 0)))
         with contextlib.suppress(OSError):
             self._waker.send(b"!")
 

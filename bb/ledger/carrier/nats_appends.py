@@ -21,7 +21,7 @@ from bb.ledger.carrier.door import (
     Gap,
 )
 from bb.ledger.carrier.nats_connection import NOBODY, STATUS, Lost
-from bb.ledger.carrier.nats_log import find, info_of, is_closed, message_of, messages
+from bb.ledger.carrier.nats_log import NO_MESSAGE, find, info_of, is_closed, message_of, messages
 from bb.ledger.carrier.nats_names import ANY, API, EXPECTED, FIRST
 from bb.ledger.carrier.nats_rows import Message, RowReader, Written, number
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 LARGEST = 1 << 20  # bytes of a row; more lines are several rows
 TRIES = 4
 WRONG_LAST = (10071, 10164)
-NO_MESSAGE = 10037
 
 
 class Known(Record):
@@ -135,7 +134,7 @@ class Appends:
         own = self._last(self._names.row(self.token, writer))
         if own is not None and own.place > self._reader.rows.place and (first := number(own.first)):
             return Known(own.place, first + own.octets.count(b"\n"), own)
-        written, _ = self._all_of(writer)
+        written, _ = self._all_of(writer, own.place if own else 0)
         if written.machine and written.machine != self.token:
             raise Denied(f"the lines of {writer} come from the machine {written.machine}, and this is {self.token}")
         return Known(own.place if own else 0, written.last + 1)
@@ -146,7 +145,7 @@ class Appends:
         if last is not None and number(last.first) <= first:
             rows = [(last.place, number(last.first), last.octets)]
         else:
-            rows = [(row.place, row.first, row.octets) for row in self._all_of(writer)[1]]
+            rows = [(row.place, row.first, row.octets) for row in self._all_of(writer, known.message)[1]]
         place = self._reader.start.place  # of lines from before the log, or before where it was pruned
         end = first + len(lines)
         for at, begins, octets in rows:
@@ -159,8 +158,9 @@ class Appends:
             place = at
         return place
 
-    def _all_of(self, writer: str) -> tuple[Written, list[Row]]:
-        """How far a writer has come, by every message of it on the server, and its rows."""
+    def _all_of(self, writer: str, last: int) -> tuple[Written, list[Row]]:
+        """How far a writer has come, by every message of it on the server, and its rows. The leader has told of its
+        message at place LAST; a server that follows the leader may not have that yet."""
         self._reader.refresh()
         start = self._reader.start
         rows, reader = (
@@ -173,6 +173,8 @@ class Appends:
         ):
             rows += [row for row in map(reader.take, map(message_of, found)) if row.octets]
             place = reader.place + 1
+        if reader.place < last:
+            raise EngineUnreachable(f"the server that answers does not have place {last} yet")
         return reader.writers[writer], rows
 
     def _last(self, subject: str) -> Message | None:

@@ -17,6 +17,7 @@ import nats.errors
 from nats.aio.client import Client
 
 from bb.kernel.errors import Refused
+from bb.ledger.carrier import nats_credentials
 from bb.ledger.carrier.door import Denied, EngineUnreachable
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ PATIENCE = 1.8  # seconds; a refusal within two is promised
 LEAST_LEVEL = 1  # of JetStream: since nats-server 2.11, which reads many messages with one request
 ROOM = 4096  # bytes that a message needs beside the lines
 STATUS = "Status"
+SEQUENCE = "Nats-Sequence"  # the header of each message of a stream in an answer
 NOBODY, NOT_FOUND, END = "503", "404", "204"
 AT_ONCE = 64 << 20  # bytes of answers that wait to be read
 
@@ -215,7 +217,7 @@ class Connection:
                 error_cb=self._failed,
                 closed_cb=self._closed,
                 ping_interval=5,
-                **_shown(self.address),
+                **nats_credentials.shown(self.address, os.environ),
             )
 
     async def _listen(self, subject: str) -> None:
@@ -290,22 +292,11 @@ async def _settled() -> None:
 
 
 def _is_end(message: Msg) -> bool:
-    """Whether a message is the last one of several: it has a status."""
-    return not message.data and bool(message.headers) and STATUS in (message.headers or {})
+    """Whether a message is the last one of several: a status of the server."""
+    return STATUS in (message.headers or {}) and is_of_server(message)
 
 
-def _shown(address: NatsAddress) -> dict[str, Any]:
-    """What this machine shows to the server, as arguments of the library."""
-    secrets = address.secrets(os.environ)
-    shown: dict[str, Any] = {}
-    if "creds" in secrets:
-        shown["user_credentials"] = secrets["creds"]
-    if "nkey" in secrets:
-        shown["nkeys_seed"] = secrets["nkey"]
-    shown |= {name: secrets[name] for name in ("user", "password", "token") if name in secrets}
-    if address.needs_tls or "ca" in secrets or "cert" in secrets:
-        context = ssl.create_default_context(cafile=secrets.get("ca"))
-        if "cert" in secrets:
-            context.load_cert_chain(secrets["cert"], secrets.get("key"))
-        shown["tls"] = context
-    return shown
+def is_of_server(message: Msg) -> bool:
+    """Whether the server says this itself, and it is no message of a stream. A machine chooses the headers of its own
+    messages, a status included; the number in the stream is added by the server."""
+    return SEQUENCE not in (message.headers or {})

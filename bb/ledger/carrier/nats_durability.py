@@ -8,6 +8,7 @@ on at every server that keeps the log. If it cannot be seen, it counts as off.
 
 from __future__ import annotations
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -105,6 +106,8 @@ def _setting(monitor: str) -> tuple[str, bool]:
             about = json.loads(answer.read(LARGEST))
     except urllib.error.HTTPError as error:  # which is an OSError
         raise ValueError(str(error)) from None
+    except http.client.HTTPException as error:  # such as the address for clients, which does not speak HTTP
+        raise ValueError(f"it does not answer as a monitoring address: {error}") from None
     return str(about["server_name"]), about["jetstream"]["config"].get("sync_always") is True
 
 

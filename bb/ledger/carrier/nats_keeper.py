@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.nats_rows import Checkpoint
 
 PATIENCE = 10.0  # seconds, for making and changing a stream in a cluster
+TRIES = 5
 SETTLED = 0.2  # seconds without a new row after a log was closed
 REMEMBERED = 3600 * 10**9  # nanoseconds that a beat is kept
 
@@ -67,14 +68,8 @@ class NatsKeeper:
     def end(self, repo: str, incarnation: str) -> Head:
         names = Names(repo, incarnation)
         with self._at_work():
-            info = nats_log.info_of(self._connection, names)
-            if not nats_log.is_closed(info):
-                config = info["config"] | {"subjects": [names.closed]}
-                config["metadata"] = _metadata(info) | {nats_log.CLOSED: "1"}
-                config.pop("republish", None)
-                self._do(f"STREAM.UPDATE.{names.log}", config)
             before = -1
-            while (info := nats_log.info_of(self._connection, names))["state"]["last_seq"] != before:
+            while (info := self._note(names, {nats_log.CLOSED: "1"}))["state"]["last_seq"] != before:
                 before = info["state"]["last_seq"]
                 time.sleep(SETTLED)  # rows that were on their way when it was closed
             return self._whole_head(names, info)
@@ -116,6 +111,7 @@ class NatsKeeper:
         if not is_token(machine) or machine == ANY:
             raise InvalidMachine(f"{machine[:40]!r} is not the name of a machine")
         here = self._address.text
+        given = ["nkey=FILE"] if self._address.monitors else ["monitor=URL,…", "nkey=FILE"]  # joining needs both
         return [
             f"# A user of the fleet's account. `nk -gen user -pubout`, run on {machine}, prints a seed and the key U…",
             "{",
@@ -128,7 +124,7 @@ class NatsKeeper:
             f"# With accounts made by nsc: nsc add user {machine} \\",
             f"#   --allow-pub '{','.join(may_publish(machine))}' --allow-sub '{','.join(MAY_SUBSCRIBE)}'",
             f"# On {machine}, the seed is in a file that only its user may read. There, in each clone: bb sync --pull,",
-            f"# bb fleet join '{here}{'&' if '?' in here else '?'}nkey=FILE'",
+            f"# bb fleet join '{here}{'&' if '?' in here else '?'}{'&'.join(given)}'",
         ]
 
     def close(self) -> None:
@@ -189,15 +185,32 @@ class NatsKeeper:
 
     def _prune(self, names: Names, info: Any, upto: int) -> int:
         """Remove the beginning of one log. Readers find the state after it first."""
-        before, place = info["state"]["messages"], min(upto, info["state"]["last_seq"] - 1)
+        place = min(upto, info["state"]["last_seq"] - 1)
         if place < info["state"]["first_seq"]:
             return 0
-        pages = self._write_pages(names, LogReader(self._connection, names).checkpoint_at(info, place))
-        metadata = _metadata(info) | {nats_log.PAGES: pages}
-        self._do(f"STREAM.UPDATE.{names.log}", info["config"] | {"metadata": metadata})
+        checkpoint = LogReader(self._connection, names).checkpoint_at(info, place)  # which may take minutes
+        first = nats_log.info_of(self._connection, names)["state"]["first_seq"]
+        if place < first:
+            return 0  # somebody else has pruned it meanwhile
+        pages = self._write_pages(names, checkpoint)
+        self._note(names, {nats_log.PAGES: pages})
         self._do(f"STREAM.PURGE.{names.log}", {"seq": place + 1})
         self._do(f"STREAM.PURGE.{names.book}", {"seq": int(pages.split()[0])})
-        return int(before - nats_log.info_of(self._connection, names)["state"]["messages"])
+        return int(place + 1 - first)
+
+    def _note(self, names: Names, members: dict[str, str]) -> Any:
+        """Add MEMBERS to the metadata of a log; close it if they say so. An update replaces the whole configuration, so
+        it begins with that of now, and is repeated if another keeper's update came between. Returns the stream."""
+        for _ in range(TRIES):
+            info = nats_log.info_of(self._connection, names)
+            if members.items() <= info["config"]["metadata"].items():
+                return info
+            config = info["config"] | {"metadata": _metadata(info) | members}
+            if nats_log.CLOSED in members:
+                config["subjects"] = [names.closed]
+                config.pop("republish", None)
+            self._do(f"STREAM.UPDATE.{names.log}", config)
+        raise EngineUnreachable(f"other keepers change the log {names.log} at the same time; try again")
 
     def _whole_head(self, names: Names, info: Any) -> Head:
         found = LogReader(self._connection, names).checkpoint_at(info, info["state"]["last_seq"])

@@ -6,10 +6,11 @@ that it has read last. If not, it begins again at the checkpoint, so that its di
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 
 from bb.ledger.carrier.door import MOST_READ, VOID, AnotherEngine, EngineRewound, EngineUnreachable, Head, Pruned, Row
-from bb.ledger.carrier.nats_connection import STATUS
+from bb.ledger.carrier.nats_connection import SEQUENCE, is_of_server
 from bb.ledger.carrier.nats_names import API, FIRST
 from bb.ledger.carrier.nats_rows import Checkpoint, Message, RowReader
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4 << 20  # in one answer
 DIGEST_BYTES = 32
-NOT_FOUND = 10059
+NOT_FOUND, NO_MESSAGE = 10059, 10037
+NOT_YET, LAG = 0.005, 1.0  # seconds until a server that follows the leader is asked again, and until that is given up
 # Members of the stream's metadata.
 REPO, INCARNATION, BEGINS, PAGES, CLOSED = "bb_repo", "bb_incarnation", "bb_first", "bb_pages", "bb_closed"
 
@@ -86,14 +88,14 @@ def message_of(message: Msg) -> Message:
     """A message of the log as the server gives it in an answer."""
     headers = message.headers or {}
     at = milliseconds(headers["Nats-Time-Stamp"])
-    place, subject = int(headers["Nats-Sequence"]), headers["Nats-Subject"]
+    place, subject = int(headers[SEQUENCE]), headers["Nats-Subject"]
     return Message(place, subject, headers.get(FIRST, ""), message.data, at)
 
 
 def messages(connection: Connection, names: Names, request: dict[str, Any]) -> list[Msg]:
     """The messages of the log that a REQUEST asks for."""
     found = connection.ask_many(f"{API}.DIRECT.GET.{names.log}", request | {"max_bytes": MOST_BYTES})
-    return [message for message in found if STATUS not in (message.headers or {})]
+    return [message for message in found if not is_of_server(message)]
 
 
 class Memory:
@@ -119,6 +121,12 @@ class Memory:
             self._void.add(row.place)
         self.mark = _mark(message)[1]
         return row
+
+    def forget(self, place: int) -> None:
+        """Nobody will ask for the rows up to PLACE again: they were pruned."""
+        del self._digests[: max(place - self._base, 0) * DIGEST_BYTES]
+        self._base = max(place, self._base)
+        self._void = {void for void in self._void if void > self._base}
 
     def again(self, message: Msg) -> Row:
         """The row of a message that was taken before."""
@@ -164,6 +172,8 @@ class LogReader:
     def disconnected(self) -> None:
         """Let the next connection of this process go on here."""
         if self._memory.version:
+            for earlier in [names for names in _remembered if names.repo == self._names.repo]:
+                _remembered.pop(earlier, None)  # of another incarnation, or shorter
             _remembered[self._names] = self._memory
 
     def read(self, since: int, most: int = MOST_READ) -> list[Row]:
@@ -183,9 +193,9 @@ class LogReader:
 
     def head(self, info: Any) -> Head:
         """The head of the log. Every row is read once for its digest."""
+        self._load(info)
         last = info["state"]["last_seq"]
-        while self.rows.place < last and self._next(last - self.rows.place):
-            pass
+        self._read_to(last)
         return head_of(info, self._names, self.rows.digest if self.rows.place == last else "")
 
     def refresh(self) -> None:
@@ -200,10 +210,28 @@ class LogReader:
     def checkpoint_at(self, info: Any, place: int) -> Checkpoint:
         """The state after PLACE of a log that nothing was read of."""
         self._load(info)
-        while self.rows.place < place:
-            if not self._next(place - self.rows.place):
-                raise EngineRewound(f"the log ends at place {self.rows.place}, before place {place}")
+        self._read_to(place)
         return self.rows.checkpoint()
+
+    def _read_to(self, place: int) -> None:
+        """Read on up to PLACE, of which the leader has told. Any server of a cluster may answer, and one that follows
+        the leader may have it later: that is no lost history, and EngineUnreachable if it lasts."""
+        until = time.monotonic() + LAG
+        while self.rows.place < place:
+            if self._next(place - self.rows.place):
+                until = time.monotonic() + LAG
+            elif time.monotonic() < until:
+                time.sleep(NOT_YET)
+            elif self._leader_has(self.rows.place + 1):
+                raise EngineUnreachable(f"the server that answers does not have place {place} yet, and its leader does")
+            else:
+                raise EngineRewound(f"the log ends at place {self.rows.place}, before place {place}")
+
+    def _leader_has(self, place: int) -> bool:
+        answer = self._connection.ask_json(f"{API}.STREAM.MSG.GET.{self._names.log}", {"seq": place})
+        if answer is None:
+            raise EngineUnreachable("no server answers for the log's stream")
+        return (answer.get("error") or {}).get("err_code") != NO_MESSAGE
 
     def _next(self, most: int) -> list[Row]:
         """Read on by at most MOST rows."""
@@ -248,6 +276,7 @@ class LogReader:
         is_same_stream = self._memory.version.split(" ")[0] == created
         if is_same_stream and self.rows.place >= self.start.place:
             self._memory.version = version
+            self._memory.forget(self.start.place)
         else:
             self._begin(version)
 
@@ -257,4 +286,4 @@ class LogReader:
 
 def _mark(message: Msg) -> tuple[int, str]:
     headers = message.headers or {}
-    return int(headers["Nats-Sequence"]), headers["Nats-Time-Stamp"]
+    return int(headers[SEQUENCE]), headers["Nats-Time-Stamp"]

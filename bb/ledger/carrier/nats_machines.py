@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from bb.kernel import json_text
 from bb.ledger.carrier import beats
 from bb.ledger.carrier.door import BEAT, BEAT_IS_VALID, EngineUnreachable, Machine
-from bb.ledger.carrier.nats_connection import STATUS
+from bb.ledger.carrier.nats_connection import SEQUENCE, is_of_server
 from bb.ledger.carrier.nats_log import find, milliseconds
 from bb.ledger.carrier.nats_names import ANY, API, EXPECTED
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bb.ledger.carrier.nats_names import Names
 
 REMEMBERED = 3600  # seconds
-MOST_AGENTS = 500  # in one beat, those that were seen last
 LONGEST_NAME = 255  # characters of a machine's name
 LONGEST_BEAT = 64 << 10  # bytes of one beat
 MOST_BEATS, MOST_BYTES = 1000, 4 << 20  # that a reader takes; a server gives 1024 subjects at most
@@ -45,8 +44,7 @@ class Machines:
 
     def beat(self, machine: Machine) -> None:
         """Note that the machine is alive now, and keep the lead if we have it."""
-        latest = sorted(machine.agents.items(), key=lambda agent: agent[1])[:MOST_AGENTS]
-        about = [machine.name, machine.place, dict(latest)]
+        about = [machine.name, machine.place, beats.youngest(machine.agents, beats.MOST_AGENTS)]
         self._put(self._names.beat(self.token, machine.writer), json_text.dumps(about).encode())
         if self._held:
             self._lead_on(self._held)
@@ -88,10 +86,10 @@ class Machines:
         request = {"last_by_subj": self._names.leader}
         found = self._connection.ask(f"{API}.DIRECT.GET.{self._names.machines}", json_text.dumps(request).encode())
         headers = found.headers or {}
-        if STATUS in headers:
+        if is_of_server(found):  # that there is none
             return 0, "", 0.0
         age = (self._info()[1] - milliseconds(headers["Nats-Time-Stamp"])) / 1000
-        return int(headers["Nats-Sequence"]), found.data.decode("ascii", "replace"), age
+        return int(headers[SEQUENCE]), found.data.decode("ascii", "replace"), age
 
     def _info(self) -> tuple[Any, int]:
         """The stream of the beats, and the server's time in milliseconds."""
@@ -109,7 +107,7 @@ class Machines:
 def _machines(found: list[Msg], now: int) -> Iterator[Machine]:
     for message in found:
         headers = message.headers or {}
-        if STATUS in headers:
+        if is_of_server(message):
             continue
         token, writer = headers["Nats-Subject"].split(".")[-2:]
         age = (now - milliseconds(headers["Nats-Time-Stamp"])) / 1000

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PATIENCE = 600.0  # seconds for work on a large log
+PRUNED_AT_ONCE = 2000  # rows, while nobody can append
 FUNCTIONS = (  # what a machine may execute
     "version()",
     "append(text, text, text, bigint, bytea)",
@@ -78,14 +79,15 @@ from bb.log l where $1 in ('', l.repo) order by l.repo, l.first, l.id
 """
 PRUNE = """
 with kept as (
-    update bb.log set oldest = least($3 + 1, place)
+    update bb.log set oldest = least($3 + 1, place, oldest + $4)
         where repo = $1 and incarnation = $2 and oldest < least($3 + 1, place)
     returning id, oldest
 ), removed as (
-    delete from bb.row r using kept where r.log = kept.id and r.place < kept.oldest returning r.place
+    delete from bb.row r using kept
+        where r.log = kept.id and r.place < kept.oldest and r.place >= kept.oldest - $4 returning r.place
 )
-select count(*) from removed
-"""
+select (select count(*) from removed), (select count(*) from kept)
+"""  # it locks the log's row, so appends wait for it
 LAST_LINES = """
 select w.writer, w.last from bb.writer w join bb.log l on l.id = w.log where l.repo = $1 and l.incarnation = $2
 """
@@ -157,7 +159,12 @@ class PostgresKeeper:
         return list(_logs(self._ask(LOGS, repo)))
 
     def prune(self, repo: str, incarnation: str, upto: int) -> int:
-        return self._ask(PRUNE, repo, incarnation, upto).number(0, 0)
+        count, goes_on = 0, True
+        while goes_on:
+            found = self._ask(PRUNE, repo, incarnation, upto, PRUNED_AT_ONCE)
+            count += found.number(0, 0)
+            goes_on = found.number(0, 1) > 0
+        return count
 
     def last_lines(self, repo: str, incarnation: str) -> dict[str, int]:
         found = self._ask(LAST_LINES, repo, incarnation)
@@ -253,7 +260,7 @@ class PostgresKeeper:
 
     def _open(self) -> Session:
         if self._session is None or self._session.is_lost():
-            self._session = Session(self._conninfo)
+            self._session = Session(self._conninfo, longest=PATIENCE)
         return self._session
 
     def _ready(self) -> Session:

@@ -56,8 +56,9 @@ create unlogged table if not exists bb.beat (
 create or replace function bb.version() returns integer
 language sql immutable security definer set search_path = pg_catalog, pg_temp as 'select 1';
 
-create or replace function bb.milliseconds() returns bigint
-language sql volatile as 'select (extract(epoch from pg_catalog.clock_timestamp()) * 1000)::pg_catalog.int8';
+-- The operator is named with its schema: a caller without a fixed search_path could meet another one in `public`.
+create or replace function bb.milliseconds() returns bigint language sql volatile as
+    'select (extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000)::pg_catalog.int8';
 
 -- Whether the role of this session may use a writer of a log. The first role that uses a writer is bound to it.
 create or replace function bb.may_use(the_log integer, the_writer text) returns boolean

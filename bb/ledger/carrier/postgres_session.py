@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CONNECTING = 1.9  # seconds; a refusal must come within two
 PATIENCE = 4.0  # seconds for an answer
+LONGEST = 60.0  # seconds that the server works on a statement
 SETTLED = {  # what a connection uses unless its address says otherwise
     "fallback_application_name": "bb",
     "connect_timeout": "2",
@@ -38,6 +39,9 @@ SETTLED = {  # what a connection uses unless its address says otherwise
     "keepalives_count": "3",
     "tcp_user_timeout": "10000",
 }
+# Where everybody may create in the schema `public`, as before PostgreSQL 15, a machine could make an operator or a
+# function there that fits our statements better than those of PostgreSQL do. It would run as the owner of bb's tables.
+ONLY_OWN_NAMES = "set search_path = pg_catalog, pg_temp"
 DURABLE = ("on", "remote_apply")  # values of synchronous_commit with which an acknowledged row is on the disk
 SET_UP = """
 select set_config('synchronous_commit',
@@ -45,7 +49,7 @@ select set_config('synchronous_commit',
     current_setting('fsync', true), current_setting('full_page_writes', true), current_setting('server_version'),
     (not pg_is_in_recovery())::text, current_setting('synchronous_standby_names', true), session_user::text,
     current_setting('server_encoding'),
-    set_config('statement_timeout', '60s', false), set_config('idle_in_transaction_session_timeout', '10s', false),
+    set_config('statement_timeout', $1, false), set_config('idle_in_transaction_session_timeout', '10s', false),
     set_config('default_transaction_read_only', 'off', false), set_config('client_min_messages', 'warning', false),
     set_config('jit', 'off', false)
 """
@@ -60,14 +64,15 @@ NEEDS_PASSWORD = ("authentication failed", "no password supplied")
 LOGIN_REFUSED = (*NEEDS_PASSWORD, "pg_hba.conf", "is not permitted to log in", "permission denied for database")
 NO_SERVICE = "definition of service"
 
-HEALTH = "select (extract(epoch from clock_timestamp()) * 1000)::bigint"
+HEALTH = "select (extract(epoch from clock_timestamp()) operator(pg_catalog.*) 1000)::bigint"
 STANDBYS = "select application_name, state, sync_state from pg_stat_replication"
 VERSION = 1  # of the schema
 
 EngineUnprepared = Refused.declare(
     "ENGINE_UNPREPARED",
     "The database has no tables of bb, or those of another version",
-    hint="`bb fleet begin` makes them; `bb fleet schema` prints them for the person who runs the database",
+    hint="for a new fleet, `bb fleet begin` makes them, and `bb fleet schema` prints them for the person who runs the "
+    "database; a fleet that exists has its log elsewhere: `bb fleet join ENGINE` with the right address",
 )
 
 EnginePooled = Refused.declare(
@@ -88,7 +93,7 @@ class ServerError(Exception):
 class Session:
     """A connection that is open. After EngineUnreachable it is closed."""
 
-    def __init__(self, address: str, patience: float = PATIENCE) -> None:
+    def __init__(self, address: str, patience: float = PATIENCE, longest: float = LONGEST) -> None:
         self.patience = patience
         self.warnings: list[str] = []  # of the server about the last request
         self._connection = _connected(address)
@@ -97,7 +102,8 @@ class Session:
         self._prepared: dict[str, bytes] = {}
         self._name = os.urandom(6).hex().encode()  # a pooler may give one server connection to several of us
         try:
-            found = self.ask(SET_UP).texts()[0]
+            self.run(ONLY_OWN_NAMES, patience)
+            found = self.ask(SET_UP, f"{round(longest)}s").texts()[0]
         except ServerError as error:
             self.close()
             if error.state in POOLED:

@@ -29,13 +29,14 @@ from bb.ledger.journal import kinds, received, writers
 from bb.ledger.journal.journal import Journal
 from bb.ledger.journal.line import START, Link
 from bb.ledger.published import fleet_results, pins
+from bb.ledger.published.charter import NotALedger
 from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.records import payload_removal, set_aside
 from bb.ledger.records.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from bb.coordination.holdings.admission import Admitted
@@ -52,12 +53,19 @@ REDACTED = b'"kind":"x.bb.redacted"'
 MOST_OCTETS = 1 << 20  # in one append, unless one line has more
 MOST_SHOWN = 20  # rows that do not count
 LONG = 30.0  # seconds to wait for a sync that imports lines
+SHORT = 1.0  # and again, if that was too short: the relay must be able to end meanwhile
 FORKED = "other lines have the numbers of these on the engine, so they were recorded again under another writer"
 
 LawBehind = Busy.declare(
     "FLEET_LAW_BEHIND",
     "The list of signers has changed, and the results of the published ledger are not computed by it yet",
     hint="`bb sync --pull` computes them; the relay does it by itself, too",
+)
+
+LinesLacking = Busy.declare(
+    "FLEET_LINES_LACKING",
+    "Published lines are missing in this clone, perhaps because of a power failure",
+    hint="the relay fetches them again by itself; `bb sync --pull` does that at once",
 )
 
 
@@ -81,6 +89,8 @@ class CloneState:
         self.fold: RowFold | None = None
         self.imported = 0
         self.is_from_archive = False  # whether the relay began with the archive, for want of results
+        self._is_to_blank = False  # whether a withdrawal was written whose payload may still be here
+        self._is_lost = False  # whether the answering thread has found the file of results lost or damaged
         self._floor = 0  # places before it are to be forgotten, once the lines up to it are imported
         self.broken: dict[str, str] = {}  # writers of this store that the engine has other lines of, and why
         self.verdicts = Verdicts("", self._results, self._fact_on)
@@ -105,6 +115,7 @@ class CloneState:
         received.settle(self.path)
         self._receiving.forget()
         self._chains.clear()
+        self._is_lost = False
         self.broken.clear()
         self.signs.clear()
         self.newcomers.clear()
@@ -142,15 +153,23 @@ class CloneState:
         return law.basis if law else ""
 
     def _imported(self, saved: Saved, tip: Tip) -> int:
-        """The place up to which every line is in the journals."""
+        """The place up to which every line is in the journals. A sync may have brought those up to the place of TIP
+        since the results were saved, and the engine may not have their rows any more."""
         lacking = receiving.lacking(self.path, self._file.links())
-        return min(saved.imported, saved.place) if not lacking else min(saved.imported, tip.place)
+        if not lacking:
+            return min(max(saved.imported, tip.place), saved.place)
+        has_published = all(receiving.last_number(self.path, writer) >= tip.last_line(writer) for writer in lacking)
+        return tip.place if has_published else min(saved.imported, tip.place)
 
     def _last_link(self, writer: str) -> Link:
         """The link of a writer's last line in a row or, before the first one, in the archive where the fold began."""
-        if found := self._file.link(writer):
+        try:
+            found = self._file.link(writer)
+            last = 0 if found else self._file.published(writer)
+        except sqlite3.DatabaseError as error:
+            raise _results_failed(error) from error
+        if found:
             return found
-        last = self._file.published(writer)
         return Journal(self.path, writer).link_before(last + 1) if last else START
 
     def _saved(self) -> fleet_results.FleetResults | None:
@@ -237,7 +256,7 @@ class CloneState:
             elif row.writer in own and not fold.judges:
                 self.verdicts.note(row.place, folded.changes, fold.grant)
         if fold.judges:
-            self._count(fold, own)
+            self._count(fold, own, LONG)
 
     def _note_signs(self, row: Row, changes: Changes) -> None:
         """A holder that recorded something in ROW was alive then, by the engine's clock, and so was an agent that
@@ -257,12 +276,13 @@ class CloneState:
         if has_lines(row):  # void rows are nobody's fault
             self.shown_flaws = [*self.shown_flaws[-MOST_SHOWN:], about | {"reason": folded.flaw}]
 
-    def _count(self, fold: RowFold, own: set[str]) -> None:
-        """Judge the lines by the law. Their signatures must be in the index for that."""
-        self.write_lines(LONG)
+    def _count(self, fold: RowFold, own: set[str], patience: float) -> None:
+        """Judge the lines by the law. Their signatures must be in the index for that, so LEDGER_BUSY if a sync holds
+        the journals longer than PATIENCE."""
+        self.write_lines(patience)
         law = self.store.law
         if law is None:
-            return
+            raise LawBehind()
         counts = law.counting(counting.signatures(self.store.caught_up(), self.repo))
         for place, writer, changes in fold.count(counts):
             if writer in own:
@@ -278,9 +298,9 @@ class CloneState:
 
     @property
     def has_unwritten(self) -> bool:
-        """Whether lines of rows that this process has folded wait in memory to be written. Those of every earlier row
-        are in the journals."""
-        return bool(self._chains)
+        """Whether lines of rows that this process has folded wait in memory to be written, or what they withdraw to be
+        removed. Those of every earlier row are in the journals."""
+        return bool(self._chains) or self._is_to_blank
 
     def write_lines(self, patience: float) -> None:
         """Write the lines of the rows that were folded into the journals. LEDGER_BUSY if a sync holds them longer than
@@ -288,25 +308,46 @@ class CloneState:
         fold = self.must_fold()
         chains = self._chains
         if chains:
-            self._receiving.write(chains, self.own_writers(), patience)
+            try:
+                self._receiving.write(chains, self.own_writers(), patience)
+            except NotALedger as refusal:
+                raise _lines_lacking(refusal) from refusal
             self._chains = {}
-            if any(REDACTED in row.octets for rows in chains.values() for row, _, _ in rows):
-                payload_removal.blank(self.store)
-                self._receiving.forget()
+            self._note_withdrawals(row for rows in chains.values() for row, _, _ in rows)
+        self._blank()
         self.imported = fold.place
 
     def write_again(self, rows: Sequence[Row], upto: int) -> None:
         """Import rows that were folded before, in an earlier process, up to place UPTO."""
         flawed = self._file.flawed_places()
-        self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
+        try:
+            self._receiving.write_again([row for row in rows if row.place not in flawed and has_lines(row)], LONG)
+        except NotALedger as refusal:
+            raise _lines_lacking(refusal) from refusal
+        self._note_withdrawals(rows)
+        self._blank()
         self.imported = max(self.imported, upto)
+
+    def _note_withdrawals(self, rows: Iterable[Row]) -> None:
+        self._is_to_blank = self._is_to_blank or any(REDACTED in row.octets for row in rows)
+
+    def _blank(self) -> None:
+        """Remove the payload of withdrawn lines. If that fails, it is tried again: the rows do not count as imported
+        before, neither here nor in the next process."""
+        if self._is_to_blank:
+            payload_removal.blank(self.store)
+            self._is_to_blank = False
+            self._receiving.forget()
 
     def save(self, current_at: int) -> None:
         """Save the results, which were last known to be current at CURRENT_AT. If the file was removed, it is made
-        anew, from the state in memory."""
+        anew, from the state in memory. If rows were not judged yet, because that failed, it is tried again first: what
+        is saved is called read, and nobody would judge them after the next start."""
         fold = self.must_fold()
         try:
-            if self._file.is_in_place():
+            if fold.has_uncounted:
+                self._count(fold, set(self.own_writers()), SHORT)
+            if not self._is_lost and self._file.is_in_place():
                 self._floor = max(self._floor, fold.changed.floor, fold.changed_counted.floor)
                 self._file.save(fold, self.imported, current_at)
                 if self._floor and self.imported >= self._floor:
@@ -331,7 +372,7 @@ class CloneState:
 
     def note(self, **about: int) -> None:
         """Save only these numbers."""
-        if not (self._file.is_in_place() and self._file.is_sound()):
+        if self._is_lost or not (self._file.is_in_place() and self._file.is_sound()):
             raise ResultsLost
         try:
             self._file.note(**about)
@@ -346,9 +387,18 @@ class CloneState:
         return found.hearing, found.current_at
 
     def verdict(self, event: str) -> dict[str, Any]:
-        """What became of an event of ours whose line is placed."""
+        """What became of an event of ours whose line is placed. If the results are lost or damaged, the relay makes
+        them anew when it saves something, or with the next beat."""
         fold = self.must_fold()
-        return self.verdicts.of(event, fold.place, fold.grant(event))
+        try:
+            return self.verdicts.of(event, fold.place, fold.grant(event))
+        except sqlite3.DatabaseError as error:
+            failure = _results_failed(error)
+            self._is_lost = self._is_lost or isinstance(failure, ResultsLost)
+            raise failure from error
+        except fleet_results.ResultsDamaged.error:
+            self._is_lost = True
+            raise
 
     # -- lines of ours that the engine has in another form
 
@@ -383,11 +433,19 @@ class CloneState:
         self.store.close()
 
 
+def _lines_lacking(refusal: NotALedger) -> Exception:
+    """What the relay does if lines do not follow those in the journals. They were checked, so the journals lack some:
+    received lines are appended without waiting for the disk, and the verified tip is on the disk."""
+    return LinesLacking(
+        f"published lines are missing in this clone, perhaps because of a power failure: {refusal.message}"
+    )
+
+
 def _results_failed(error: sqlite3.DatabaseError) -> Exception:
     """What the relay does if the file of results fails with ERROR: try again later, or make it anew."""
     if isinstance(error, sqlite3.OperationalError) and fleet_results.NO_TABLES not in str(error):
         return fleet_results.ResultsNotSaved(f"the results of the fleet cannot be saved or read: {error}")
-    return ResultsLost()
+    return ResultsLost(str(error))
 
 
 def _tip(known: Pins) -> Tip | None:

@@ -19,7 +19,7 @@ from bb.kernel.errors import BbError
 from bb.ledger.carrier import door
 from bb.ledger.carrier.door import AnotherEngine, EngineNotDurable, EngineRewound, FleetEnded
 from bb.ledger.files import readiness
-from bb.ledger.fleet.clone_state import CloneState, LawBehind, ResultsLost
+from bb.ledger.fleet.clone_state import CloneState, LawBehind, LinesLacking, ResultsLost
 from bb.ledger.fleet.connection import Connection
 from bb.ledger.fleet.freshness import Freshness
 from bb.ledger.fleet.housekeeping import RECORD_AGAIN, Anew, Housekeeping
@@ -103,6 +103,10 @@ class EngineLoop:
         except LawBehind.error as refusal:
             self.housekeeping.look_for_charter()
             self._lose(refusal)
+        except LinesLacking.error as refusal:
+            self.housekeeping.look_for_charter()  # which brings every published line that is missing here
+            self._lose(refusal)
+            self._is_begun = False
         except BbError as refusal:
             self._lose(refusal)
 

@@ -5,6 +5,9 @@
             and push its terms. Relays send it the lines that it lacks
     end     close the log, publish the rest of it, and push a charter without terms
 
+A log is closed before the push, because nothing may be granted after the last row that is published. So what can be
+pushed is pushed before that: a remote that refuses pushes is found while the log is open.
+
 The push is the switch. It succeeds only on the tip that the log was made for, so a line is either published before it
 or has a place after it. If another clone pushes first, everything is done again with fresh numbers; the engine allows
 this for a log without rows.
@@ -12,6 +15,7 @@ this for a log without rows.
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from bb.kernel import clock
@@ -26,7 +30,7 @@ from bb.ledger.travel import switching
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from bb.ledger.carrier.door import Carrier, Keeper
@@ -34,6 +38,9 @@ if TYPE_CHECKING:
     from bb.ledger.travel.sync import Sync
 
 LEAP = 1_000_000  # places between the last one that anybody has seen and the first one of the next incarnation
+# How many rows an engine can have lost, at most. A machine says in its beat how far it has read. One that claims to be
+# further ahead of everything else that is known says nothing true, and a charter cannot leap that far.
+MOST_LOST = 1 << 30
 
 HOW_DURABLE = {
     "postgres": "set `fsync = on` in postgresql.conf, and restart the server",
@@ -120,7 +127,8 @@ def end(sync: Sync, keeper: Keeper, carrier: Carrier) -> tuple[Tip, int]:
     published."""
     sync.look()
     terms = must_have_fleet(sync.pin.tip)
-    closed, rows = keeper.end(last_rows.tip_of(sync).charter.repo, terms.incarnation), 0
+    rows = last_rows.publish(sync, carrier)
+    closed = keeper.end(last_rows.tip_of(sync).charter.repo, terms.incarnation)
 
     def attempt() -> Tip:
         nonlocal rows
@@ -129,7 +137,8 @@ def end(sync: Sync, keeper: Keeper, carrier: Carrier) -> tuple[Tip, int]:
         last_rows.must_reach(sync, closed.place, closed.digest)
         return switching.end(sync, closed.place)
 
-    return sync.repeated(attempt), rows
+    with after_closing("bb fleet end"):
+        return sync.repeated(attempt), rows
 
 
 def end_without_engine(sync: Sync, order: Order) -> Tip:
@@ -148,6 +157,19 @@ def end_without_engine(sync: Sync, order: Order) -> Tip:
     return sync.repeated(attempt)
 
 
+@contextlib.contextmanager
+def after_closing(command: str) -> Iterator[None]:
+    """What is done after the log was closed. A refusal says that no machine can reserve until COMMAND is repeated."""
+    try:
+        yield
+    except BbError as refusal:
+        refusal.message += f". The engine's log is closed by now: no machine can reserve until `{command}` is repeated"
+        refusal.args = (refusal.message,)
+        before = f"{refusal.hint}; then " if refusal.hint else ""
+        refusal.hint = f"{before}repeat `{command}` with the same words, which completes it"
+        raise
+
+
 def must_have_fleet(tip: Tip | None) -> FleetTerms:
     """The terms in the charter at TIP. Refused if there are none."""
     if tip is None or tip.charter.fleet is None:
@@ -162,13 +184,14 @@ def new_incarnation() -> str:
 def places_seen(sync: Sync, before: Carrier | None) -> list[int]:
     """The places that somebody has seen, as far as this clone can tell, and the engine and the machines that BEFORE
     reaches."""
-    saved, seen = fleet_results.read(sync.store.path), [0]
+    saved, seen = fleet_results.read(sync.store.path), [last_rows.tip_of(sync).place]
     if saved:
         seen.append(saved.place)
     if before:
         try:
             seen.append(before.head().place)
-            seen += [machine.place for machine in before.alive()]
+            most = max(seen) + MOST_LOST
+            seen += [machine.place for machine in before.alive() if machine.place <= most]
         except BbError:  # it is lost, or has another log now: that is why the log begins again
             return seen
     return seen

@@ -64,7 +64,9 @@ class LineSender:
     @property
     def can_send(self) -> bool:
         """Whether lines wait, and nothing needs to happen before they are sent."""
-        if self._outbox.batch() is None or self.signing.is_busy:
+        with self._shared.lock:
+            batch = self._outbox.batch()
+        if batch is None or self.signing.is_busy:
             return False
         return self.signing.failure is not None or not background_jobs.must_sign(self._state.store)
 
@@ -72,9 +74,9 @@ class LineSender:
         """Send lines that wait, in one append. Nothing is sent before the rows that the engine had are read."""
         if not self._reader.has_caught_up:
             return
-        if self._denied_at and moment() - self._denied_at >= DENIED_PAUSE:
-            self._outbox.denied.clear()
         with self._shared.lock:
+            if moment() - self._denied_at >= DENIED_PAUSE:
+                self._outbox.denied.clear()
             batch = self._outbox.batch()
         if batch is None or not (batch := self._signed(batch)):
             return

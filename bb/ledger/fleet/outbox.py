@@ -39,6 +39,7 @@ REMEMBERED = 60.0  # seconds for which it is known when this process did not get
 LONGEST_PATIENCE = 3600.0
 MOST_EVENTS = 1000  # in one ask
 MOST_LINES = 400  # in one append
+UNKNOWN = "unknown"  # the state of an event that cannot be looked up now
 SETTLE, FLUSH, FRESH, ARCHIVE = "settle", "flush", "fresh", "archive"
 
 FleetBehind = Busy.declare(
@@ -93,7 +94,7 @@ def _is_event(text: object) -> bool:
 
 class Outbox:
     """The lines of the writers of this store, and the asks. VERDICT tells what became of an event whose line is placed,
-    as the fold has it."""
+    as the fold has it. It refuses nothing: what cannot be looked up is UNKNOWN for now."""
 
     def __init__(self, verdict: Callable[[str], Answer]) -> None:
         self._verdict = verdict
@@ -116,6 +117,7 @@ class Outbox:
         self.asks: list[Ask] = []
         self.was_told = False  # whether anything was told since `due` was last called
         self._new: list[Ask] = []  # the asks since then
+        self._looks_again_at = float("inf")  # when a verdict that was unknown is looked up again
 
     # -- what happened
 
@@ -277,7 +279,8 @@ class Outbox:
 
     def next_deadline(self, now: float) -> float:
         """When `due` must be called next, if nothing happens before."""
-        soonest = min((ask.deadline for ask in self.asks), default=float("inf"))
+        soonest = min((ask.deadline for ask in self.asks), default=self._looks_again_at)
+        soonest = min(soonest, self._looks_again_at)
         for ask in self.asks if self._is_silent else ():
             due = self._refused_at(ask)
             if due < soonest and not self._is_uncertain(ask, now):
@@ -308,7 +311,9 @@ class Outbox:
 
     def due(self, now: float) -> list[tuple[Ask, Answer]]:
         """The asks that can be answered now, or must be, with their answers. They wait no more."""
-        asks = self.asks if self.was_told or now >= self.next_deadline(now) else self._new
+        asks = self._new
+        if self.was_told or now >= self.next_deadline(now):
+            asks, self._looks_again_at = self.asks, float("inf")
         self.was_told, self._new = False, []
         found = [(ask, answer) for ask in asks if (answer := self._answer(ask, now)) is not None]
         if found:
@@ -372,6 +377,9 @@ class Outbox:
 
     def _is_certain(self, verdict: Answer, now: float) -> bool:
         """Whether a verdict holds NOW. A grant may have ended in rows that are not read yet."""
+        if verdict.get("state") == UNKNOWN:
+            self._looks_again_at = min(self._looks_again_at, now + SOON)
+            return False
         return verdict.get("state") != "admitted" or now - self.current_as_of <= RECENT
 
     def _done(self, ask: Ask, now: float) -> dict[str, Any] | None:

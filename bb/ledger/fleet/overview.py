@@ -17,6 +17,7 @@ from bb.ledger.carrier.door import (
     EngineNotDurable,
     EngineRewound,
     EngineUnreachable,
+    FleetEnded,
 )
 from bb.ledger.fleet import asking, engines, same_log, settings
 from bb.ledger.published import pins
@@ -37,8 +38,21 @@ RECENT = 60_000  # milliseconds since a refusal
 NONE, NOT_JOINED, NO_RELAY, AWAY, STOPPED, CONNECTED = "none", "not_joined", "no_relay", "away", "stopped", "connected"
 FAILING = "failing"  # not connected, although nothing says that the engine is away: this machine's disk may be full
 TOLD = (AnotherEngine, EngineRewound, EngineUnreachable, Denied, EngineNotDurable, ResultsNotSaved)
-HINTS = {one.code: one.hint for one in TOLD}
-STOPPING = (AnotherEngine.code, EngineRewound.code, "FLEET_ENDED")  # refusals with which global verdicts stop
+STILL_CLOSED = (
+    "the relay fetches the new charter by itself within seconds. If this goes on, the command that closed the log was "
+    "not completed: whoever ran `bb fleet end` or `bb fleet begin --again` repeats it"
+)
+NO_TABLES = (
+    "the fleet's log is not in that database. Check the address: `bb fleet join ENGINE` corrects it. If the database "
+    "was lost: `bb fleet begin ENGINE --again --reason '…'`"
+)
+IN_FLEET = {FleetEnded.code: STILL_CLOSED, "ENGINE_UNPREPARED": NO_TABLES}  # what helps if the fleet exists
+SERVER_IS_AWAY = (
+    "nothing is lost, and local work goes on. Check that the server runs, and the network to it; if it has moved: "
+    "`bb fleet join ENGINE`. To reserve in this clone only: --fallback local"
+)  # as the declared hint, but without the command that shows this
+HINTS = {one.code: one.hint for one in TOLD} | IN_FLEET | {EngineUnreachable.code: SERVER_IS_AWAY}
+STOPPING = (AnotherEngine.code, EngineRewound.code, FleetEnded.code)  # refusals with which global verdicts stop
 
 
 def overview(place: Place, now: int, *, asks_engine: bool = True) -> dict[str, Any]:
@@ -155,9 +169,13 @@ def _of_engine(engine: EngineAddress, tip: Tip, now: int) -> dict[str, Any]:
             same_log.check(carrier, head, tip)
             machines = [machine_shown(one, head.place) for one in carrier.alive()]
             health = carrier.health()
+            if head.is_closed:
+                raise FleetEnded()
     except BbError as refusal:
         state = STOPPED if refusal.code in STOPPING else _not_connected(refusal.code)
-        return {"state": state, "code": refusal.code, "message": refusal.message, "hint": refusal.hint}
+        is_usual = refusal.hint == type(refusal).hint
+        hint = HINTS.get(refusal.code, refusal.hint) if is_usual else refusal.hint
+        return {"state": state, "code": refusal.code, "message": refusal.message, "hint": hint}
     return {"head": head.place, "machines": machines, "health": health, "clock_skew_seconds": round(skew, 1)}
 
 

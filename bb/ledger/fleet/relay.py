@@ -43,15 +43,15 @@ from bb.coordination.holdings.admission import Grant
 from bb.coordination.holdings.ordered_admission import Changes, Refusal
 from bb.coordination.holdings.scopes import Scope
 from bb.kernel import clock
-from bb.kernel.errors import BbError
+from bb.kernel.errors import BbError, Busy
 from bb.kernel.record import quicken
 from bb.ledger.carrier.door import Row
-from bb.ledger.fleet import status
+from bb.ledger.fleet import background_jobs, status
 from bb.ledger.fleet.asking import RelayStopped
 from bb.ledger.fleet.engine_loop import EngineLoop
 from bb.ledger.fleet.moments import moment
 from bb.ledger.fleet.outbox import PENDING as PENDING  # noqa: PLC0414  (clients know these from here)
-from bb.ledger.fleet.outbox import Ask, Outbox
+from bb.ledger.fleet.outbox import UNKNOWN, Ask, Outbox
 from bb.ledger.fleet.outbox import FleetBehind as FleetBehind  # noqa: PLC0414
 from bb.ledger.fleet.outbox import RelayRequest as RelayRequest  # noqa: PLC0414
 from bb.ledger.fleet.outbox import refused as refused  # noqa: PLC0414
@@ -90,15 +90,28 @@ class Relay:
         self._shared = Shared(place.store, self._verdict, log)
         self._loop = EngineLoop(place, self.now, open_carrier, log, heard, self._shared)
         self._statuses: list[Callable[[dict[str, Any]], None]] = []
+        self._failure = ""  # why something could not be answered, the last time
 
     @property
     def has_work(self) -> bool:
         """Whether somebody waits, or lines have no place yet."""
         outbox = self._shared.outbox
-        return bool(outbox.asks) or outbox.unsent > 0
+        with self._shared.lock:
+            return bool(outbox.asks) or outbox.unsent > 0
 
     def _verdict(self, event: str) -> dict[str, Any]:
-        return self._loop.state.verdict(event)
+        """What became of an event. If it cannot be looked up, who asks waits on, and all others get their answers."""
+        try:
+            return self._loop.state.verdict(event)
+        except Exception as error:
+            self._note_failure(error)
+            return {"state": UNKNOWN}
+
+    def _note_failure(self, error: Exception) -> None:
+        """Log why something could not be answered, once until it is something else: it is tried again and again."""
+        if (text := background_jobs.text_of(error)) != self._failure:
+            self._failure = text
+            self._log(f"an answer could not be found: {text}")
 
     def now(self) -> int:
         """The time in milliseconds, or the fixed one in BB_NOW."""
@@ -161,23 +174,36 @@ class Relay:
 
     def _answer(self) -> None:
         """Answer what is due, until the relay has ended."""
+        shared, is_over = self._shared, False
+        while not is_over:
+            is_over = shared.is_stopping  # then everything is looked at once more
+            try:
+                self._answer_once()
+            except Exception as error:  # whoever asks later must get an answer all the same
+                self._note_failure(error)
+                time.sleep(LONGEST_REST)
+        with shared.lock:
+            rest = shared.outbox.end(RelayStopped())
+        for ask, found in rest:
+            self._give(ask.answer, found)
+
+    def _answer_once(self) -> None:
+        """Wait until something is to be answered, and answer it."""
         shared = self._shared
-        while True:
-            with shared.lock:
-                is_over = shared.is_stopping
-                has_news = shared.outbox.has_news
-                if not is_over and not has_news and not self._statuses:
-                    self._rest(shared.outbox)
-                statuses, self._statuses = self._statuses, []
-            for answer in statuses:
-                self._give(answer, {"ok": True, "result": self.status()})
-            shared.answer_due()
-            if is_over:
-                with shared.lock:
-                    rest = shared.outbox.end(RelayStopped())
-                for ask, found in rest:
-                    self._give(ask.answer, found)
-                return
+        with shared.lock:
+            if not shared.is_stopping and not shared.outbox.has_news and not self._statuses:
+                self._rest(shared.outbox)
+            statuses, self._statuses = self._statuses, []
+        for answer in statuses:
+            self._give(answer, self._status_answer())
+        shared.answer_due()
+
+    def _status_answer(self) -> dict[str, Any]:
+        try:
+            return {"ok": True, "result": self.status()}
+        except Exception as error:
+            self._note_failure(error)
+            return refused(Busy(f"the relay cannot tell its status: {background_jobs.text_of(error)}"))
 
     def _rest(self, outbox: Outbox) -> None:
         """Wait for news, or until something is due. If that lasts longer than it should, the machine is busy, and the

@@ -1,7 +1,8 @@
 """Logs of an engine that a later one has replaced.
 
-A log is replaced when the charter names a log that begins after it, or when its fleet has ended. A log that somebody is
-about to begin has a higher first place, and is left alone. A replaced log is removed when it is closed and every line
+A log is replaced when the charter names another one that does not begin before it, or when its fleet has ended. If two
+began a fleet at once, both logs begin at the same place, and the charter names one. A log that somebody is about to
+begin has a higher first place, and is left alone. A replaced log is removed when it is closed and every line
 in it is published, so that nobody needs it any more.
 
 `<store>/fleet/replaced_logs.json` has the logs that were replaced from this clone while their engine could not be asked
@@ -47,7 +48,7 @@ class ReplacedLog(Record):
 def find(keeper: Keeper, repo: str, tip: Tip) -> list[ReplacedLog]:
     """The logs of REPO on an engine that are replaced, as of TIP."""
     terms = tip.charter.fleet
-    end, incarnation = (terms.first, terms.incarnation) if terms else (tip.place + 1, "")
+    end, incarnation = (terms.first + 1, terms.incarnation) if terms else (tip.place + 1, "")
     logs = [log for log in keeper.logs(repo) if log.first < end and log.head.incarnation != incarnation]
     return [ReplacedLog(log, _unpublished(keeper.last_lines(repo, log.head.incarnation), tip)) for log in logs]
 

@@ -6,6 +6,8 @@ lines. A row that does not continue the log is a refusal, because then the engin
 
 from __future__ import annotations
 
+from collections import deque
+
 from bb.coordination.holdings.admission import Admitted
 from bb.coordination.holdings.ordered_admission import Changes, OrderedAdmission
 from bb.kernel.record import Record
@@ -17,7 +19,7 @@ from bb.ledger.travel import quick_rows, row_facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bb.coordination.holdings.admission import Grant
     from bb.ledger.carrier.door import Row
@@ -81,7 +83,7 @@ class RowFold:
         self._links: dict[str, Link] = {}
         self._every = OrderedAdmission(base.admitted, base.incarnation)
         self._counted = None if base.counted is None else OrderedAdmission(base.counted, base.incarnation)
-        self._uncounted: list[Row] = []  # rows whose lines were not judged by the law yet
+        self._uncounted: deque[Row] = deque()  # rows whose lines were not judged by the law yet
         self.changed = Delta()  # since `saved`
         self.changed_counted = Delta()
         self.moved: dict[str, Link] = {}  # the links of the writers with rows since `saved`
@@ -91,6 +93,11 @@ class RowFold:
     def judges(self) -> bool:
         """Whether some lines may not count, so that `count` must be called after rows."""
         return self._counted is not None
+
+    @property
+    def has_uncounted(self) -> bool:
+        """Whether some rows were not judged yet. Until then, the state at this place must not be saved, nor told."""
+        return bool(self._uncounted)
 
     def link(self, writer: str) -> Link:
         """The link of the last line of WRITER that counts."""
@@ -132,17 +139,17 @@ class RowFold:
         changes = self._every.row(row.place, facts, recorders, are_new=True)
         return FoldedRow(row, "", changes, before, link)
 
-    def count(self, counts: Counts) -> list[tuple[int, str, Changes]]:
-        """Judge the rows since the last call by the law: only the lines that COUNT change the results in force. Returns
-        the place and the writer of each row, and what it changed there."""
-        rows, self._uncounted = self._uncounted, []
-        counted = []
-        for row in rows if self._counted is not None else ():
+    def count(self, counts: Counts) -> Iterator[tuple[int, str, Changes]]:
+        """Judge the rows that were not judged yet by the law: only the lines that COUNT change the results in force.
+        Gives the place and the writer of each row, and what it changed there. If that fails at a row, which may be
+        because of a file, it goes on at the same row when it is called again."""
+        while self._uncounted and self._counted is not None:
+            row = self._uncounted[0]
             facts, recorders = row_facts.of_row(row.writer, row.first, row.octets, counts, bulk_check.decode)
-            changes = self._counted.row(row.place, facts, recorders) if self._counted else Changes()
+            changes = self._counted.row(row.place, facts, recorders)  # what may fail in it comes before any change
+            self._uncounted.popleft()
             self.changed_counted.add(changes)
-            counted.append((row.place, row.writer, changes))
-        return counted
+            yield row.place, row.writer, changes
 
     def grant(self, name: str) -> Grant | None:
         """One grant in the results in force."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bb.coordination.agents import liveness, pauses, roster
 from bb.kernel.record import Record
 from bb.ledger.local import presence
+from bb.ledger.published import heard_elsewhere
 from bb.ops.desk import signs_of_life
 
 TYPE_CHECKING = False
@@ -38,15 +39,19 @@ class Agents(Record):
 
 
 def rows_of(desk: Desk, index: Index, agents: Iterable[Agent]) -> list[dict[str, Any]]:
-    """AGENTS as every face shows them, with their pauses from the ledger."""
-    now, threshold = desk.now(), desk.stale_after_in(index)
-    paused = dict(index.states(pauses.NAME))
+    """AGENTS as every face shows them, with their pauses from the ledger. Time in which this clone of a fleet heard
+    nothing of other machines is nobody's silence, as where reservations are judged."""
+    store, now, threshold = desk.place.store, desk.now(), desk.stale_after_in(index)
+    paused, hearing = dict(index.states(pauses.NAME)), heard_elsewhere.in_fleet(store)
     rows = []
     for agent in agents:
-        pause = pauses.pause(paused, agent.agent_id)
-        seen = signs_of_life.presence_of(agent, presence.read(desk.place.store, agent.agent_id, now), now)
-        emails = {"emails": list(agent.emails)} if agent.emails else {}
-        rows.append(seen.replace(paused=pause and pause.as_json()).shown(now, threshold) | emails)
+        pause, found = pauses.pause(paused, agent.agent_id), presence.read(store, agent.agent_id, now)
+        seen = signs_of_life.presence_of(agent, found, now).replace(paused=pause and pause.as_json())
+        row = seen.shown(now, threshold) | ({"emails": list(agent.emails)} if agent.emails else {})
+        if hearing and (found is None or found.is_remote):
+            known = seen.replace(seen_at=hearing.seen_at(seen.seen_at, now))
+            row["liveness"] = known.liveness(now, threshold)
+        rows.append(row)
     return rows
 
 

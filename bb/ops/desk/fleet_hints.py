@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from bb.ledger.published import fleet_mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bb.ops.desk.desk import Desk
+
 WAIT = "--wait 300"
 IN_LINE = (
     ("get in line, and do something else meanwhile", "wait for it"),
@@ -13,6 +19,14 @@ IN_LINE = (
     ("get in line", "wait for it"),
     ("gets in line and keeps the place without waiting", "waits again"),
 )
+
+
+def as_possible(desk: Desk, hint: str) -> str:
+    """A HINT that advises to get in line, as it is possible here: not where the ledger has a fleet."""
+    if not fleet_mark.is_there(desk.place.store):
+        return hint
+    possible = without_line(hint)
+    return possible if desk.is_in_fleet else f"{possible}. This clone has not joined its fleet: `bb fleet join ENGINE`"
 
 
 def without_line(text: str) -> str:

@@ -8,7 +8,7 @@ from bb.kernel import secret_patterns
 from bb.kernel.errors import BbError
 from bb.kernel.plurals import counted
 from bb.ledger.carrier.door import AnotherEngine
-from bb.ledger.fleet import engines, incarnations, replaced_logs, settings
+from bb.ledger.fleet import engines, incarnations, last_rows, replaced_logs, settings
 from bb.ledger.fleet.incarnations import FleetExists, Order
 from bb.ledger.fleet.replaced_logs import OpenLog
 from bb.ledger.published import fleet_results
@@ -19,7 +19,7 @@ from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.agent_params import AsPerson, Why
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.fleet import connections, relay_start
+from bb.ops.fleet import connections, preparing, relay_start
 from bb.ops.fleet.parameters import Engine, Timeout
 from bb.ops.ledger import fleet_changes
 from bb.ops.ledger.running_sync import apply_fetched
@@ -68,7 +68,8 @@ def begin(
 
     Run this in a clone that publishes to the arbiter. bb publishes what is recorded there, and checks that a power
     failure of the engine loses nothing. It makes its tables in the engine if they are missing. If your role may not
-    make tables, `bb fleet schema` prints them for the person who may. Then bb makes a log for this repository, and
+    make tables, `bb fleet schema` prints them for the person who may. If the relay has an address of its own, it must
+    work already: enroll its role first (`bb fleet enroll`). Then bb makes a log for this repository, and
     pushes a charter that names the log. This push is the switch. From then on, plain `bb reserve` holds in every clone,
     and the published branch is the archive of the engine. Versions of bb that do not know fleets refuse the ledger.
     Other clones connect with `bb fleet join`.
@@ -96,7 +97,12 @@ def begin(
     known = connections.known_pins(desk)
     beginning = _Beginning(desk, known, target, Order(who, reason or "", desk.now()), is_again=again)
     with connections.as_owner("begin"), contextlib.closing(engines.keeper(target)) as keeper:
-        incarnations.must_be_durable(target.carrier, keeper.health())
+        health = keeper.health()
+        incarnations.must_be_durable(target.carrier, health)
+    if own != target:
+        preparing.try_relay(own, desk.store.clone.repo, health.get("role"))
+    with connections.as_owner("begin"), contextlib.closing(engines.keeper(target)) as keeper:
+        preparing.make_tables(keeper, dry_run=dry_run)
         planned = beginning.planned(keeper)
         if dry_run:
             return planned
@@ -153,8 +159,8 @@ class _Beginning:
         else:
             waiting = counted(publish.unpublished(store, tip).count, "event")
             steps = [f"publish {waiting} on {name}, and whatever else is recorded until then"]
-        if not keeper.logs():
-            steps.append("make what bb needs in the engine, unless it is there")
+        if preparing.lacks_tables(keeper):
+            steps.append("make bb's tables in the engine")
         least = "above every place that anybody has seen" if self._is_again else "after the last generation"
         return [
             *steps,
@@ -188,21 +194,26 @@ class _Beginning:
         terms = incarnations.must_have_fleet(sync.pin.tip)
         saved = settings.read(self._desk.store.path)
         old = saved if saved and saved.carrier == terms.carrier else None
+        before = self._before(old, terms, stack)
+        early = last_rows.publish(sync, before) if before else 0  # nor as long as the remote refuses pushes
         self._close(keeper, old, terms)
-        return incarnations.begin_again(sync, keeper, self._order, self._before(old, terms, stack))
+        closed = contextlib.nullcontext() if self.still_open else incarnations.after_closing("bb fleet begin --again")
+        with closed:
+            tip, rows = incarnations.begin_again(sync, keeper, self._order, before)
+        return tip, early + rows
 
     def _close(self, keeper: Keeper, old: EngineAddress | None, terms: FleetTerms) -> None:
-        """Close the log so far, so that nothing is added to it. If that is not possible now, it is done later."""
+        """Close the log so far, so that nothing is added to it. If that is not possible now, it is done later.
+
+        The engine that begins the new log can have a copy of the old one, as a restored backup or a former standby has.
+        Then the old server may still run, with its own log."""
         repo, store = self._desk.store.clone.repo, self._desk.store.path
-        if keeper.kind == terms.carrier:
-            try:
-                keeper.end(repo, terms.incarnation)
-            except BbError:
-                pass  # it is on another engine, or lost
-            else:
-                return
+        is_closed = self._is_closed_by(keeper, terms)
         if old is None:
-            self.still_open = f"this clone does not know the engine of log {terms.incarnation}"
+            if not is_closed:
+                self.still_open = f"this clone does not know the engine of log {terms.incarnation}"
+            return
+        if is_closed and (old == self._target or self._is_seen_closed(old, terms)):
             return
         log = OpenLog(old.carrier, old.address, repo, terms.incarnation, old.service_file)
         try:
@@ -211,14 +222,34 @@ class _Beginning:
             replaced_logs.note(store, log)
             self.still_open = refusal.message
 
-    def _before(self, old: EngineAddress | None, terms: FleetTerms, stack: contextlib.ExitStack) -> Carrier | None:
-        """The carrier of the log so far. None if it cannot be reached, or is gone."""
-        if old is None:
-            return None
-        repo = self._desk.store.clone.repo
+    def _is_closed_by(self, keeper: Keeper, terms: FleetTerms) -> bool:
+        """Close the log so far on the engine that begins the new one, if that has it."""
+        if keeper.kind != terms.carrier:
+            return False
         try:
-            carrier = stack.enter_context(contextlib.closing(engines.open_carrier(old, repo, terms)))
-            carrier.head()
+            keeper.end(self._desk.store.clone.repo, terms.incarnation)
         except BbError:
-            return None
-        return carrier
+            return False  # it is on another engine, or lost
+        return True
+
+    def _is_seen_closed(self, old: EngineAddress, terms: FleetTerms) -> bool:
+        """Whether OLD has the log that was closed just now: it is another address of the same engine."""
+        try:
+            with contextlib.closing(engines.open_carrier(old, self._desk.store.clone.repo, terms)) as carrier:
+                return carrier.head().is_closed
+        except BbError:
+            return False
+
+    def _before(self, old: EngineAddress | None, terms: FleetTerms, stack: contextlib.ExitStack) -> Carrier | None:
+        """The carrier of the log so far, or of the copy that the new engine has. None if neither can be reached."""
+        repo = self._desk.store.clone.repo
+        for engine in (old, self._target):
+            if engine is None or engine.carrier != terms.carrier:
+                continue
+            try:
+                carrier = stack.enter_context(contextlib.closing(engines.open_carrier(engine, repo, terms)))
+                carrier.head()
+            except BbError:
+                continue
+            return carrier
+        return None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 
 from bb.coordination.holdings.reservations import InvalidArgs
+from bb.kernel.errors import BbError
 from bb.ledger.carrier.door import Denied, EngineUnreachable
 from bb.ledger.fleet import engines, settings
+from bb.ledger.fleet.overview import IN_FLEET
 from bb.ledger.travel import arbitration, renamed_remotes
 from bb.ops.ledger.sync import ONLY_PULL, NotPublished
 
@@ -14,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bb.kernel.errors import BbError
     from bb.ledger.fleet.settings import EngineAddress
     from bb.ledger.published.fleet_terms import FleetTerms
     from bb.ledger.published.pins import Pins
@@ -57,6 +58,17 @@ def reaching(if_lost: str = "") -> Iterator[None]:
     except EngineUnreachable.error as refusal:
         lost = f". If the engine is gone for good: {if_lost}" if if_lost else ""
         raise EngineUnreachable(refusal.message, hint=CHECK_ADDRESS + lost) from refusal
+
+
+@contextlib.contextmanager
+def in_fleet() -> Iterator[None]:
+    """Requests to the engine of a fleet that exists. If bb's tables are not there, beginning a fleet is not the way."""
+    try:
+        yield
+    except BbError as refusal:
+        if refusal.hint == type(refusal).hint:
+            refusal.hint = IN_FLEET.get(refusal.code, refusal.hint)
+        raise
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import contextlib
 from bb.kernel import secret_patterns
 from bb.kernel.plurals import counted
 from bb.ledger.carrier.door import AnotherEngine
-from bb.ledger.fleet import engines, incarnations, settings
+from bb.ledger.fleet import engines, incarnations
 from bb.ledger.fleet.incarnations import Order
 from bb.ledger.travel.sync import BOTH, Sync
 from bb.ledger.travel.sync_lock import SyncLock
@@ -120,12 +120,12 @@ def _not_archived(desk: Desk, target: EngineAddress, terms: FleetTerms, archived
 def _ended(desk: Desk, sync: Sync, target: EngineAddress | None, terms: FleetTerms, order: Order) -> tuple[Tip, int]:
     if target is None:
         return incarnations.end_without_engine(sync, order), 0
-    reads = settings.read(desk.store.path) or target
     repo = desk.store.clone.repo
     with (
+        connections.in_fleet(),
         connections.as_owner("end", if_lost=IF_LOST),
         contextlib.closing(engines.keeper(target)) as keeper,
-        contextlib.closing(engines.open_carrier(reads, repo, terms)) as carrier,
+        contextlib.closing(engines.open_carrier(target, repo, terms)) as carrier,  # the relay's role may not read
     ):
         return incarnations.end(sync, keeper, carrier)
 

@@ -10,7 +10,7 @@ from bb.ledger.fleet import engines
 from bb.ops.agent_params import AsPerson
 from bb.ops.catalogue import op
 from bb.ops.desk import signs_of_life
-from bb.ops.fleet import connections
+from bb.ops.fleet import connections, preparing
 from bb.ops.fleet.parameters import Engine, MachineName
 from bb.ops.params import Text, invalid
 
@@ -72,9 +72,10 @@ def enroll(
 ) -> dict[str, Any]:
     """Give a machine its rights in the engine: print what to do, or do it with --do. Only the person may do this.
 
-    ENGINE is an address with the role that owns bb's tables. The role of the machine may call bb's functions and
-    nothing else. It reads the rows of all repositories in the database, and appends lines of its own writers. Each
-    clone has a writer. A writer belongs to the first role that appends a line of it.
+    ENGINE is an address with the role that owns bb's tables. With --do, bb makes them if they are missing. The role of
+    the machine may call bb's functions and nothing else. It reads the rows of all repositories in the database, and
+    appends lines of its own writers. Each clone has a writer. A writer belongs to the first role that appends a line
+    of it.
 
     The statements set no password. Give the role one, or let PostgreSQL recognize the machine by a certificate. The
     answer says what to do on the machine. For NATS, bb prints the user for the configuration of the server.
@@ -92,6 +93,10 @@ def enroll(
     target = connections.engine(desk, engine, saved=True)
     runs = do or revoke or writer is not None
     with connections.as_owner("enroll MACHINE"), contextlib.closing(engines.enroller(target, runs=runs)) as keeper:
+        if do and not revoke:
+            preparing.make_tables(keeper)
+        else:
+            preparing.must_have_tables(keeper)
         statements = keeper.revoke(machine) if revoke else keeper.enroll(machine)
         if do:
             keeper.run(statements)
@@ -103,6 +108,7 @@ def enroll(
         "engine": connections.shown(target),
         "done": do,
         "revoked": revoke,
+        "writer": str(writer) if writer else None,
         "unbound": unbound,
         "statements": statements,
         "on_server": [f"The server lets the role in by a line in its pg_hba.conf: {line}" for line in lines],

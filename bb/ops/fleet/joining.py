@@ -12,9 +12,10 @@ from bb.ledger.published.fleet_terms import NoFleet
 from bb.ledger.travel import publish
 from bb.ledger.travel.sync_lock import SyncLock
 from bb.ops.catalogue import op
+from bb.ops.desk import relay_questions
 from bb.ops.fleet import connections, fetching, relay_start
 from bb.ops.fleet.parameters import Engine, Timeout
-from bb.ops.ledger import fleet_changes
+from bb.ops.ledger import applying, fleet_changes
 from bb.ops.ledger.running_sync import visible_to
 from bb.ops.ledger.sync import must_exist, remote_of
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bb.ops.desk.desk import Desk
 
 PATIENCE = 60
+TO_LOOK = 5.0  # seconds to read the log after the clone has joined
 
 
 @op(
@@ -86,7 +88,18 @@ def join(
             known = connections.known_pins(desk)
             pins.write(desk.store.path, known.with_remote(name, known.remote(name).replace(publishes=True)))
     settings.write(desk.store.path, target)
-    return answer | {"void": fleet_changes.follow(desk), "relay": relay_start.attend(desk, terms.incarnation)}
+    void, relay = fleet_changes.follow(desk), relay_start.attend(desk, terms.incarnation)
+    contested = _contested(desk) if relay["running"] else []
+    return answer | {"void": void, "contested": contested, "relay": relay}
+
+
+def _contested(desk: Desk) -> list[dict[str, str]]:
+    """The reservations of this clone that others hold, as far as the engine's log is read within a moment. What comes
+    later, the relay tells the agents."""
+    with contextlib.suppress(BbError):
+        relay_questions.ask(desk, "fresh", TO_LOOK)
+    lost, _ = applying.apply(desk)
+    return lost
 
 
 def _steps(desk: Desk, tip: Tip | None) -> list[str]:
@@ -101,7 +114,7 @@ def _checked(desk: Desk, target: settings.EngineAddress, tip: Tip | None) -> tup
     """The head of the engine's log, which must be the one that the charter at TIP names, and the engine's health."""
     terms = incarnations.must_have_fleet(tip)
     opened = engines.open_carrier(target, desk.store.clone.repo, terms)
-    with connections.reaching(), contextlib.closing(opened) as carrier:
+    with connections.in_fleet(), connections.reaching(), contextlib.closing(opened) as carrier:
         head = carrier.head()
         if tip is not None:
             same_log.check(carrier, head, tip)

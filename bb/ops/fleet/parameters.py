@@ -25,11 +25,15 @@ class MachineName(Text):
 
     @classmethod
     def checked(cls, text: str, name: str) -> Any:
-        if not text or len(text) > LONGEST_MACHINE or text.strip(IN_MACHINE) or not text[0].isalnum():
-            raise invalid(
-                f"{name} must be at most {LONGEST_MACHINE} lower-case letters, digits, hyphens and underscores", name
-            )
+        if not _is_machine(text):
+            rule = f"{name} must be at most {LONGEST_MACHINE} lower-case letters, digits, hyphens and underscores"
+            lower = text.lower()
+            raise invalid(f"{rule}: {lower}, for example" if _is_machine(lower) else rule, name)
         return text
+
+
+def _is_machine(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_MACHINE and not text.strip(IN_MACHINE) and text[0].isalnum()
 
 
 class Timeout(Seconds):

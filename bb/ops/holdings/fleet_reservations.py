@@ -53,7 +53,8 @@ TO_LOOK = 2.0  # seconds for a look at the engine, before anything is recorded
 QUIET = 15_000  # milliseconds since the results were last known to be current, after which the engine is asked first
 MOST_ATTEMPTS = 3
 WAITS_FOR = 300  # seconds that a hint suggests to wait
-LONG_WAIT = 1800  # until the silence of a holder is known
+LONG_WAIT = 1800  # until the silence of a holder is known, if it is not known when that will be,
+WAITS_ON = 60  # and for how long after that moment otherwise: signs of life come every few seconds
 
 IS_SETTLED = (
     "you do not hold it yet; it is settled by itself: `bb agent status` shows it, `bb sync` waits for it, and "
@@ -140,7 +141,7 @@ class _Attempts:
             if refusal.code.startswith((*NOBODY_DECIDES, GrantPending.code)):
                 self._was_away = True
                 patient = Busy(refusal.message, hint=refusal.hint, **refusal.details)
-                patient.code = refusal.code
+                patient.code, patient.exit_status = refusal.code, refusal.exit_status
                 raise patient from refusal
             raise
 
@@ -209,7 +210,8 @@ class _Attempts:
         return [event for event in recorded if event.kind == kinds.BY_FACT["Reserved"][0]]
 
     def _explain(self, refusal: BbError) -> None:
-        """Say in REFUSAL why a holder elsewhere cannot be taken over yet although nothing is heard of it."""
+        """Say in REFUSAL why a holder elsewhere cannot be taken over yet although nothing is heard of it, and when that
+        may be possible."""
         store, now = self._desk.place.store, self._desk.now()
         hearing = heard_elsewhere.in_fleet(store) if self._wanted.takeover else None
         if hearing is None or not isinstance(refusal, ReservationConflict.error):
@@ -218,14 +220,16 @@ class _Attempts:
         seen = [presence.read(store, name, now) for name in holders if ids.is_actor_id(name)]
         elsewhere = [last.seen_at if last else 0 for last in seen if last is None or last.is_remote]
         if any(hearing.seen_at(seen_at, now) > seen_at for seen_at in elsewhere):
-            is_current = hearing.is_current(now)
-            heard = (
-                f"hears other machines only since {clock.text(hearing.since)}" if is_current else "hears no others now"
-            )
+            heard, known, wait = "hears no others now", "", LONG_WAIT
+            if hearing.is_current(now):
+                known_at = hearing.since + self._desk.stale_after
+                heard = f"hears other machines only since {clock.text(hearing.since)}"
+                known = f". From {clock.text(known_at)} on, its silence can be known"
+                wait = max(known_at - now, 0) // clock.SECOND + WAITS_ON
             refusal.message += (
-                f". It may be silent, but this clone {heard}, and time in which it heard nothing does not count"
+                f". It may be silent, but this clone {heard}, and time in which it heard nothing does not count{known}"
             )
-            refusal.hint = f"wait until its silence is known: `{command(self._wanted, f'--wait {LONG_WAIT}')}`"
+            refusal.hint = f"wait until its silence is known: `{command(self._wanted, f'--wait {wait}')}`"
 
     def _is_of_another_machine(self, refusal: BbError) -> bool:
         """Whether a reservation that was made in another clone is in the way."""

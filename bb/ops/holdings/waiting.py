@@ -63,7 +63,8 @@ def reserve_in_queue(desk: Desk, wanted: Wanted, seconds: int, attempt: Attempt)
         signs_of_life.act(desk, wanted.agent, lambda _, __: [])
     refusal.details["waited_seconds"] = watch.waited
     refusal.message = f"{refusal.message}; waited {seconds} s, and the place in line is given up"
-    refusal.hint = f"`{queue_command(wanted)}` gets in line and keeps the place without waiting"
+    if not isinstance(refusal, Busy):  # that one's own hint says what to do about it
+        refusal.hint = f"`{queue_command(wanted)}` gets in line and keeps the place without waiting"
     raise refusal
 
 

@@ -8,6 +8,7 @@ from bb.coordination.lines import weave as weaves
 from bb.kernel import ids
 from bb.kernel.errors import Conflict, NotFound, Usage
 from bb.kernel.escaping import name, quoted
+from bb.kernel.plurals import counted
 from bb.ledger.git import git, head, operations, trees
 from bb.ledger.lines import own_changes, own_commit, scan, tidying, uncommitted
 from bb.ops.catalogue import op
@@ -235,7 +236,8 @@ class _Request:
         if self._who != ids.PERSON and has_unattributed:
             paths = " ".join(map(quoted, has_unattributed[:MOST_NAMED]))
             return NothingOfYours(
-                f"no change there is known to be yours; {len(has_unattributed)} files have changes of nobody known",
+                "no change there is known to be yours; "
+                f"in {counted(len(has_unattributed), 'file')}, it is not known whose changes they are",
                 hint=f"if they are yours: `bb mine {paths}`",
                 unattributed=has_unattributed,
             )

@@ -56,6 +56,20 @@ def test_what_needs_a_person_is_shown_although_the_relay_is_connected():
     assert "\x1b" not in text
 
 
+def test_an_archive_that_may_be_old_is_told_as_that():
+    """Another machine archives, and this one looks at the branch now and then."""
+    for about, state in (
+        ({}, "good"),
+        ({"leads": True}, "good"),
+        ({"archived": 7}, "good"),
+        ({"leads": True, "archive_failure": "OFFLINE: no route"}, "odd"),
+    ):
+        is_old = not about
+        assert fleet_checks._archive(answer(**about)).state == state
+        assert ("when this clone last looked" in fleet_checks._archive(answer(**about)).text) == is_old
+        assert ("when this clone last looked" in shown(**about)) == is_old
+
+
 def test_a_refusal_for_which_lines_wait_is_told_between_two_attempts():
     locked = refusal("ENGINE_UNREACHABLE", "the engine's log was kept locked")
 
@@ -93,6 +107,13 @@ def test_only_a_connection_that_failed_is_an_engine_that_cannot_be_reached():
         ("LEDGER_BUSY", "This clone is not connected to the engine"),
     ):
         assert shown(state="away", refusal=refusal(code, "so")).startswith(words)
+
+
+def test_the_status_does_not_send_to_itself_when_the_server_is_away():
+    away = answer(state="away", refusal=refusal("ENGINE_UNREACHABLE", "no route to host"))
+
+    assert "bb fleet status" not in away["hint"]
+    assert "server" in (fleet_checks._state(away)[2] or "")
 
 
 def test_each_reason_to_stop_is_named():

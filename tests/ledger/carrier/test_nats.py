@@ -9,12 +9,13 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import nats as library
 import pytest
 
-from bb.ledger.carrier import door
+from bb.ledger.carrier import door, nats_keeper
 from bb.ledger.carrier.nats import NatsCarrier, NatsKeeper
 from bb.ledger.carrier.nats_address import InvalidNatsAddress, NatsAddress, SecretInNatsAddress
 from bb.ledger.carrier.nats_keeper import InvalidMachine
@@ -336,3 +337,45 @@ def test_credentials_come_from_files_and_contexts(tmp_path: Path) -> None:
     for name in ("absent", "../x"):
         with pytest.raises(InvalidNatsAddress.error):
             NatsAddress.parse(f"nats://h?context={name}").secrets(env)
+
+
+def test_a_log_that_is_closed_while_it_is_pruned_stays_closed(
+    engine: NatsEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = nats_keeper.LogReader.checkpoint_at
+
+    def slow(reader: nats_keeper.LogReader, info: Any, place: int) -> Any:
+        found = read(reader, info, place)
+        monkeypatch.setattr(nats_keeper.LogReader, "checkpoint_at", read)
+        with contextlib.closing(engine.keeper()) as other:
+            assert other.end(REPO, INCARNATION).is_closed
+        return found
+
+    with contextlib.closing(engine.carrier()) as carrier, contextlib.closing(engine.keeper()) as keeper:
+        for number in range(1, 6):
+            carrier.append(ADA, number, [b"x"])
+        monkeypatch.setattr(nats_keeper.LogReader, "checkpoint_at", slow)
+
+        assert keeper.prune(REPO, INCARNATION, FIRST + 2) == 3
+
+        assert carrier.head().is_closed
+        with pytest.raises(door.FleetEnded.error):
+            carrier.append(ADA, 6, [b"y"])
+        assert [row.place for row in carrier.read(FIRST + 2)] == [FIRST + 3, FIRST + 4]
+
+
+def test_an_update_that_opens_a_log_again_at_the_moment_of_its_end_is_noticed(
+    engine: NatsEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(engine.carrier()) as carrier, contextlib.closing(engine.keeper()) as keeper:
+        carrier.append(ADA, 1, [b"x"])
+        made = asked(engine.address(), f"$JS.API.STREAM.INFO.{NAMES.log}", b"")["config"]
+
+        def open_again(_: float) -> None:
+            monkeypatch.undo()
+            asked(engine.address(), f"$JS.API.STREAM.UPDATE.{NAMES.log}", json.dumps(made).encode())
+
+        monkeypatch.setattr(nats_keeper, "time", SimpleNamespace(sleep=open_again))
+
+        assert keeper.end(REPO, INCARNATION).is_closed
+        assert carrier.head().is_closed

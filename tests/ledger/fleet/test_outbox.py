@@ -12,7 +12,7 @@ from bb.kernel.errors import BbError
 from bb.kernel.received_refusals import refusal_from
 from bb.ledger.carrier.door import AppendUnknown, Denied, EngineRewound, EngineUnreachable
 from bb.ledger.fleet.asking import RelayStopped, is_over
-from bb.ledger.fleet.outbox import MOST_LINES, RECENT, SOON, Ask, Batch, Outbox
+from bb.ledger.fleet.outbox import MOST_LINES, RECENT, SOON, UNKNOWN, Ask, Batch, Outbox
 from bb.ledger.published.fleet_results import ResultsNotSaved
 from tests.examples import examples
 
@@ -352,3 +352,21 @@ def test_a_look_with_signs_of_life_is_answered_when_they_were_heard_after_everyt
     assert at.waits_for_signs
     at.has_heard_signs()
     assert code(at, 6.0) == "ok"
+
+
+def test_a_verdict_that_cannot_be_looked_up_is_looked_up_again_a_little_later_and_is_pending_if_that_lasts():
+    verdicts = [{"state": UNKNOWN}]
+    at = Outbox(lambda _: verdicts[0])
+    at.begin({US: 1}, {US: 1}, 10)
+    at.is_connected = True
+    asked(at, "settle", now=1000.0, events=[f"{US}.1"])
+
+    assert code(at, 1000.0) is None
+    assert at.next_deadline(1000.5) == 1000.0 + SOON
+    assert code(at, 1000.0 + SOON) is None
+    assert at.next_deadline(1000.0 + SOON) == 1000.0 + 2 * SOON
+    assert code(at, 1010.0) == "GRANT_PENDING"
+    asked(at, "settle", now=1020.0, events=[f"{US}.1"])
+    assert code(at, 1020.0) is None
+    verdicts[0] = {"state": "refused"}
+    assert code(at, 1020.0 + SOON) == "ok"

@@ -11,13 +11,15 @@ from typing import Any
 from bb.coordination.facts import Reserved
 from bb.kernel import clock
 from bb.ledger.carrier.door import Gap
-from bb.ledger.fleet import engines, settings
+from bb.ledger.fleet import engines, last_rows, settings
 from bb.ledger.fleet.settings import EngineAddress
 from bb.ledger.git import place
 from bb.ledger.journal import writers
 from bb.ledger.published import pins
 from bb.ledger.published.tip import Tip
 from bb.ledger.records.store import Store
+from bb.ledger.travel.sync import Sync
+from bb.ledger.travel.sync_lock import SyncLock
 from tests.engines import Postgres
 from tests.stories.travel.travel_support import AMBER, COBALT, Clone, agents_at_work, hub
 from tests.support import NOON
@@ -78,6 +80,31 @@ def send(at: Clone) -> int:
             return last or int(carrier.head().place)
     finally:
         store.close()
+
+
+def archive(at: Clone) -> int:
+    """Archive what the engine has. Returns the place of the tip."""
+    store = Store(place.find(str(at.path), {}))
+    try:
+        with carrier_of(at) as carrier, SyncLock(store.path, 60), store.git:
+            sync = Sync(store, "origin", 0, 60)
+            sync.look()
+            last_rows.publish(sync, carrier)
+            return last_rows.tip_of(sync).place
+    finally:
+        store.close()
+
+
+@contextlib.contextmanager
+def refusing_pushes(at: Clone) -> Iterator[None]:
+    """The hub refuses every push meanwhile."""
+    hook = at.path.parent / "hub.git" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    try:
+        yield
+    finally:
+        hook.unlink()
 
 
 def record_reservation(at: Clone, agent: str, scope: str, *, base: str | None = None, order: str | None = None) -> str:

@@ -301,6 +301,12 @@ def test_what_is_no_machine_is_refused(untouched: Place):
     assert codes(untouched.fleet, [["fleet", "enroll", NOT_UTF8, untouched.engine]]) == ["INVALID_TEXT"]
 
 
+def test_a_machine_in_capital_letters_is_told_its_name(untouched: Place):
+    told = untouched.fleet.json("fleet", "enroll", "build-A", untouched.engine)
+
+    assert "build-a" in told.envelope["error"]["message"]
+
+
 @pytest.mark.parametrize("name", ["postgres", "public", "pg_monitor", "user", "none", "current_user"])
 def test_a_role_that_is_no_machines_is_not_given_to_one(untouched: Place, name: str):
     for more in ([], ["--do"], ["--revoke"], ["--revoke", "--do"]):

@@ -11,9 +11,9 @@ import pytest
 from bb.kernel.errors import BbError
 from bb.ledger.fleet import asking
 from tests import engines
-from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, fleet
+from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, ago, fleet
 from tests.support import Ran
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +50,18 @@ def test_a_machine_that_comes_back_does_not_take_over_from_a_holder_at_work(two:
     assert two.there.json("check", "one").status == 0
 
 
+def test_no_list_calls_an_agent_elsewhere_silent_while_nothing_is_heard_of_it(two: Fleet):
+    two.there.reserve("listed")
+    until(lambda: two.here.json("check", "listed").status == 7)
+    later = {"BB_NOW": ago(-20), "BB_DAEMON": "off"}
+
+    listed = {row["agent_id"]: row["liveness"] for row in two.here.json("agent", "list", **later).data}
+    (path,) = two.here.json("check", "listed", **later).envelope["error"]["details"]["paths"]
+
+    assert (listed[COBALT], listed[AMBER]) == ("active", "stale")
+    assert [holder["liveness"] for holder in path["held_by"]] == ["active"]
+
+
 def test_what_an_engine_that_has_lost_its_beats_cannot_tell_is_no_silence_and_the_refusal_says_so(two: Fleet):
     two.there.reserve("two")
     cut_off_for_hours(two)
@@ -61,7 +73,9 @@ def test_what_an_engine_that_has_lost_its_beats_cannot_tell_is_no_silence_and_th
 
     assert refused.code == "RESERVATION_CONFLICT"
     assert "time in which it heard nothing does not count" in refused.envelope["error"]["message"]
-    assert "--wait" in refused.envelope["error"]["hint"]
+    assert "Z on, its silence can be known" in refused.envelope["error"]["message"]
+    seconds = int(refused.envelope["error"]["hint"].partition("--wait ")[2].split()[0].strip("`"))
+    assert 15 * 60 - PATIENCE <= seconds <= 16 * 60, "it is heard since a moment ago"
     assert two.there.token("two")
 
 

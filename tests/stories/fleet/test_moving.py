@@ -14,6 +14,7 @@ from tests.engines import Postgres
 from tests.engines import postgres as new_server
 from tests.stories.fleet.moving_support import (
     address,
+    archive,
     carrier_of,
     letters,
     logs,
@@ -131,6 +132,21 @@ def test_a_dry_run_of_the_end_is_refused_where_the_end_would_be(
         assert here.refused_or("fleet.end", engine=address_of, dry_run=True) == planned
         assert here.refused_or("fleet.end", engine=address_of) == done
     assert here.ask("fleet.end", lost=True, reason="to look", dry_run=True)["rows"] == 0
+
+
+def test_a_fleet_ends_with_the_owners_address_where_the_role_of_the_relay_may_not_read(
+    fleet: tuple[Clone, Clone], engine: str, postgres: Postgres
+):
+    here, there = fleet
+    write(there, "Sent")
+    send(there)
+    role = f"{dict(part.split('=') for part in engine.split())['dbname']}-r"
+    postgres.sql(f'create role "{role}" login')
+    settings.write(str(here.store), settings.EngineAddress("postgres", engine.replace("=postgres", f"={role}")))
+
+    assert here.ask("fleet.end", engine=engine)["rows"] == 1
+
+    assert tip_of(here).charter.fleet is None
 
 
 def test_only_the_person_moves_a_ledger(fleet: tuple[Clone, Clone], engine: str):
@@ -536,22 +552,3 @@ def incarnation_of(at: Clone) -> str:
     fleet = tip_of(at).charter.fleet
     assert fleet
     return fleet.incarnation
-
-
-def archive(at: Clone) -> int:
-    """Archive what the engine has. Returns the place of the tip."""
-    from bb.ledger.fleet import last_rows
-    from bb.ledger.git import place
-    from bb.ledger.records.store import Store
-    from bb.ledger.travel.sync import Sync
-    from bb.ledger.travel.sync_lock import SyncLock
-
-    store = Store(place.find(str(at.path), {}))
-    try:
-        with carrier_of(at) as carrier, SyncLock(store.path, 60), store.git:
-            sync = Sync(store, "origin", 0, 60)
-            sync.look()
-            last_rows.publish(sync, carrier)
-            return last_rows.tip_of(sync).place
-    finally:
-        store.close()

@@ -75,6 +75,49 @@ def test_a_log_that_cannot_be_closed_is_closed_later(
     assert replaced_logs.still_open(str(here.store)) == []
 
 
+def copy_of(engine: str, postgres: Postgres) -> str:
+    """The address of a copy of a database, as a restored backup or a promoted standby is one."""
+    database = engine.partition("dbname=")[2].split()[0]
+    postgres.sql(f"create database {database}_copy template {database}")
+    return address(postgres, f"{database}_copy")
+
+
+def test_a_fleet_that_moves_to_a_copy_of_its_engine_leaves_no_open_log(
+    fleet: tuple[Clone, Clone], engine: str, postgres: Postgres
+):
+    here, there = fleet
+    other = copy_of(engine, postgres)
+    record_reservation(there, COBALT, "lib", order=incarnation(there))
+    send(there)
+
+    begun = here.ask("fleet.begin", engine=other, again=True, reason="the backup is the engine now")
+
+    assert begun["still_open"] is None
+    assert (begun["rows"], begun["void"]) == (1, []), "what only the old server had is published"
+    (log,) = logs(engine)
+    assert log.head.is_closed
+
+
+def test_the_log_on_a_server_that_is_away_is_named_and_closed_later_although_a_copy_of_it_is_closed(
+    fleet: tuple[Clone, Clone], engine: str, postgres: Postgres, proxy: Proxy
+):
+    here, there = fleet
+    record_reservation(there, COBALT, "lib", order=incarnation(there))
+    send(there)
+    before, other = incarnation(here), copy_of(engine, postgres)
+    proxy.cut()
+
+    begun = here.ask("fleet.begin", engine=other, again=True, reason="the standby is the primary now")
+
+    assert "127.0.0.1" in begun["still_open"]
+    assert (begun["rows"], begun["void"]) == (1, []), "the copy has the rows too"
+    assert [log.incarnation for log in replaced_logs.still_open(str(here.store))] == [before]
+    proxy.mend()
+    assert replaced_logs.close_all(str(here.store)) == {}
+    (log,) = logs(engine)
+    assert log.head.is_closed
+
+
 def test_a_log_in_use_is_never_closed_by_a_note(fleet: tuple[Clone, Clone], engine: str):
     """As after a new beginning whose push was refused."""
     here, _ = fleet
@@ -170,6 +213,19 @@ def test_after_the_end_of_a_fleet_its_log_can_be_removed(fleet: tuple[Clone, Clo
     assert here.ask("fleet.prune", engine=engine)["logs"] == []
     begun = here.ask("fleet.begin", engine=engine)
     assert [each.head.incarnation for each in logs(engine)] == [begun["terms"]["incarnation"]]
+
+
+def test_of_two_that_began_a_fleet_at_once_the_log_of_the_loser_is_removed(fleet: tuple[Clone, Clone], engine: str):
+    here, _ = fleet
+    terms = tip_of(here).charter.fleet
+    assert terms
+    with contextlib.closing(engines.keeper(EngineAddress("postgres", engine))) as keeper:
+        keeper.begin(tip_of(here).charter.repo, "e" * 16, terms.first, {})
+
+    (log,) = here.ask("fleet.prune", engine=engine)["logs"]
+
+    assert (log["incarnation"], log["removed"]) == ("e" * 16, True)
+    assert [each.head.incarnation for each in logs(engine)] == [terms.incarnation]
 
 
 def test_a_log_that_somebody_is_about_to_begin_is_left_alone(fleet: tuple[Clone, Clone], engine: str):

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from bb.ledger.fleet import settings
 from bb.ledger.published import fleet_results
 from bb.wire import client
 from tests import engines
+from tests.stories.daemon.cli_support import ended
 from tests.stories.fleet.client_support import AMBER, COBALT, Fleet, Side, fleet
 from tests.support import Scratch
 from tests.waiting import until
@@ -176,11 +178,13 @@ def test_without_a_relay_that_may_start_the_refusal_says_what_to_do(two: Fleet):
     two.here.kill_daemon()
 
     refused = two.here.reserve("nine", BB_DAEMON="off")
+    waited = two.here.reserve("nine", "--wait", "1", BB_DAEMON="off")
     local = two.here.reserve("nine", "--fallback", "local", BB_DAEMON="off").data
 
-    assert refused.code == "RELAY_GONE"
-    assert refused.status == 6
-    assert "bb daemon start" in refused.envelope["error"]["hint"]
+    for answer in (refused, waited):
+        assert answer.code == "RELAY_GONE"
+        assert answer.status == 6
+        assert "bb daemon start" in answer.envelope["error"]["hint"]
     assert (local["fallback"], "token" in local) == ("local", False)
     assert two.here.text("daemon", "start").status == 0
     assert two.here.reserve("nine-again").data["token"]
@@ -313,3 +317,27 @@ def test_a_clone_that_has_not_joined_says_that_its_reservations_hold_there_only(
     assert "bb fleet join" in got.data["why"]
     assert "In this clone only" in late.text("reserve", "alone/too").out
     assert "fallback" not in late.reserve("alone.py", "--open").data
+    two.there.reserve("known-to-the-late-one")
+    assert two.there.json("sync", "--publish").status == 0
+    assert at.bb("sync", "--pull").status == 0
+    refused = late.reserve("known-to-the-late-one").envelope["error"]
+    assert "--queue" not in refused["hint"]
+    assert "bb fleet join" in refused["hint"]
+
+
+def test_who_holds_nothing_any_more_when_its_clone_joins_is_told_at_once(two: Fleet, tmp_path: Path):
+    two.here.at.git("clone", "--quiet", str(two.here.at.path.parent / "hub"), str(tmp_path / "joins"))
+    at = Scratch(tmp_path / "joins", {"CCCC_HOME": str(tmp_path / "home"), "BB_DAEMON": ""})
+    assert at.bb("sync", "--pull").status == 0
+    assert at.bb("agent", "register", "--name", "jade-lynx", "--role", "builder").status == 0
+    joins = Side(at, "jade-lynx")
+    assert joins.reserve("contested").data["fallback"] == "local"
+    assert two.there.reserve("contested").data["token"]
+    engine = settings.read(two.there.store)
+    assert engine
+
+    with ended(at):
+        joined = joins.text("fleet", "join", engine.address, BB_AGENT="")
+
+        assert "Contested: jade-lynx does not hold contested; cobalt-harbor holds contested" in joined.out, joined.err
+        assert "Contested" in joins.text("turn").out
