@@ -19,18 +19,17 @@ OLD = 15  # seconds; a relay whose engine answers compares its place every ten s
 def member(desk: Desk, *, only_if_old: bool = False) -> dict[str, Any]:
     """The member `fleet` of an answer: up to which place this clone has read the engine's log, and the seconds since
     that was last known to be everything, which are null if it never was. Both are null if it has read nothing. Empty
-    outside a fleet. If no relay runs, it says so, and the daemon is started once the answer is given."""
+    outside a fleet. If that is not recent because no relay runs, it says so, and the daemon is started once the answer
+    is given."""
     if not desk.is_in_fleet:
         return {}
-    desk.lacks_relay = not _relay_runs(desk.place.store)
-    lack = {"no_relay": True} if desk.lacks_relay else {}
     found = pins.read(desk.place.store).fleet
-    if found is None:
-        return {"fleet": {"place": None, "age_seconds": None, **lack}}
-    age = max(desk.now() - found.current_at, 0) / 1000 if found.current_at else None
-    if only_if_old and age is not None and age < OLD:
-        return {}
-    return {"fleet": {"place": found.place, "age_seconds": age if age is None else round(age, 1), **lack}}
+    age = max(desk.now() - found.current_at, 0) / 1000 if found and found.current_at else None
+    about = {"place": found.place if found else None, "age_seconds": age if age is None else round(age, 1)}
+    if age is not None and age < OLD:
+        return {} if only_if_old else {"fleet": about}
+    desk.lacks_relay = not _relay_runs(desk.place.store)
+    return {"fleet": about | ({"no_relay": True} if desk.lacks_relay else {})}
 
 
 def _relay_runs(store: str) -> bool:

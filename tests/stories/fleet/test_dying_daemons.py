@@ -3,9 +3,11 @@ moment, and longer on a busy machine. A command in that moment is served by the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,10 +22,11 @@ from bb.ledger.fleet import asking, outbox, relay
 from bb.ledger.fleet.asking import RelayStopped
 from bb.ledger.local import descriptor, fleet_files
 from bb.ledger.local.descriptor import AlreadyRunning
+from bb.ledger.published import fleet_results
 from bb.wire import client
 from tests import engines
 from tests.near import Near
-from tests.stories.fleet.client_support import Fleet, fleet
+from tests.stories.fleet.client_support import Fleet, fleet, now_ms
 from tests.support import Ran
 from tests.waiting import until
 
@@ -198,6 +201,8 @@ def test_a_command_that_only_reads_starts_the_next_daemon_too(two: Fleet, words:
     assert two.here.text("daemon", "start").status == 0
     two.here.kill_daemon()
     Path(fleet_files.path(two.here.store, fleet_files.STARTED)).unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(fleet_results.path_of(two.here.store))) as file, file:
+        file.execute("insert or replace into about values ('current_at', ?)", [now_ms() - 60_000])
     two.here.text(*words, BB_SYNC="off")
     assert not descriptor.is_running(two.here.at.settings["CCCC_HOME"])
 
