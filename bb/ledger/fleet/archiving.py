@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from bb.kernel.errors import BbError
 from bb.ledger.fleet import background_jobs
 from bb.ledger.fleet.moments import moment
 from bb.ledger.published import pins
@@ -48,7 +49,7 @@ class Archiving:
         self._pause = FAILED_PAUSE
         self._seen = -1  # jobs of git that had ended
         self._every = EVERY
-        self.failure: str | None = None  # of the last job, in words
+        self.failure: str | None = None  # of the last job, in words, with the hint
         self._must_yield = False
         self._failed_at = 0  # the place that was archived at the last failure
         self._long = LONG + os.getpid() % SPREAD
@@ -116,7 +117,8 @@ class Archiving:
 
     def has_failed(self, failure: Exception) -> None:
         """The last job has failed: others may lead for a while."""
-        self.failure = background_jobs.text_of(failure)
+        hint = failure.hint if isinstance(failure, BbError) else None
+        self.failure = background_jobs.text_of(failure) + (f". {hint}" if hint else "")
         self._must_yield, self._failed_at, self.leads = self.leads, self.known, False
         self._not_before = moment() + self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE)

@@ -65,7 +65,9 @@ def test_a_relay_whose_pushes_fail_lets_another_one_lead_and_says_why(tmp_path: 
         there.start()
 
         wait_for(lambda: archived_by(there, won["token"]), there)
-        assert "OFFLINE" in here.result("status")["archive_failure"]
+        failure = here.result("status")["archive_failure"]
+        assert "OFFLINE" in failure
+        assert "when the remote can be reached: `bb sync`" in failure
         assert there.result("status")["archive_failure"] is None
 
 
