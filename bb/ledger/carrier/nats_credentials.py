@@ -9,6 +9,7 @@ import nkeys
 
 from bb.kernel.escaping import harmless
 from bb.ledger.carrier.door import Denied
+from bb.ledger.files import disk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def shown(address: NatsAddress, env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
+    with disk.reader(path) as file:
         return file.read(LARGEST)
 
 

@@ -71,8 +71,8 @@ VERSION = 1  # of the schema
 EngineUnprepared = Refused.declare(
     "ENGINE_UNPREPARED",
     "The database has no tables of bb, or those of another version",
-    hint="for a new fleet, `bb fleet begin` makes them, and `bb fleet schema` prints them for the person who runs the "
-    "database; a fleet that exists has its log elsewhere: `bb fleet join ENGINE` with the right address",
+    hint="for a new fleet, `bb fleet begin` makes them (`bb fleet schema` prints them); a fleet that exists has its "
+    "log elsewhere: `bb fleet join ENGINE` with the right address",
 )
 
 EnginePooled = Refused.declare(

@@ -70,6 +70,7 @@ class Discord(Platform):
     def ask(self, op: int, about: Any = None) -> None:
         """The gateway wants a new connection, or says that the session is invalid."""
         self._ready.wait()
+        self._ready.clear()  # the bot must connect anew
         self._send({"op": op, "d": about, "s": None, "t": None})
 
     def wait_until_ready(self) -> None:
@@ -90,7 +91,9 @@ class Discord(Platform):
         except ConnectionClosed:
             pass
         finally:
-            self._ready.clear()
+            with self._one_at_a_time:
+                if self._connection is connection:  # no bot is connected anew
+                    self._ready.clear()
 
     def _begin(self, connection: ServerConnection, frame: dict[str, Any]) -> None:
         with self._one_at_a_time:
