@@ -73,7 +73,7 @@ FleetEnded = Refused.declare(
     "FLEET_ENDED",
     "The engine's log is closed: the fleet has ended, or has moved on to another log",
     hint="fetch the new charter with `bb sync`, and try again; the relay does it within seconds. If this goes on, "
-    "whoever ran `bb fleet end` or `begin --again` must complete it: repeat it",
+    "whoever ran `bb fleet end` or `bb fleet begin --again` must repeat it",
 )
 Pruned = Refused.declare(
     "ENGINE_PRUNED",

@@ -279,8 +279,7 @@ class Outbox:
 
     def next_deadline(self, now: float) -> float:
         """When `due` must be called next, if nothing happens before."""
-        soonest = min((ask.deadline for ask in self.asks), default=self._looks_again_at)
-        soonest = min(soonest, self._looks_again_at)
+        soonest: float = min([self._looks_again_at, *(ask.deadline for ask in self.asks)])
         for ask in self.asks if self._is_silent else ():
             due = self._refused_at(ask)
             if due < soonest and not self._is_uncertain(ask, now):

@@ -37,16 +37,12 @@ PATIENCE = 2.0  # seconds for the relay's answer
 RECENT = 60_000  # milliseconds since a refusal
 NONE, NOT_JOINED, NO_RELAY, AWAY, STOPPED, CONNECTED = "none", "not_joined", "no_relay", "away", "stopped", "connected"
 FAILING = "failing"  # not connected, although nothing says that the engine is away: this machine's disk may be full
-TOLD = (AnotherEngine, EngineRewound, EngineUnreachable, Denied, EngineNotDurable, ResultsNotSaved)
-STILL_CLOSED = (
-    "the relay fetches the new charter by itself within seconds. If this goes on, the command that closed the log was "
-    "not completed: whoever ran `bb fleet end` or `bb fleet begin --again` repeats it"
-)
+TOLD = (AnotherEngine, EngineRewound, Denied, EngineNotDurable, FleetEnded, ResultsNotSaved)
 NO_TABLES = (
     "the fleet's log is not in that database. Check the address: `bb fleet join ENGINE` corrects it. If the database "
     "was lost: `bb fleet begin ENGINE --again --reason '…'`"
 )
-IN_FLEET = {FleetEnded.code: STILL_CLOSED, "ENGINE_UNPREPARED": NO_TABLES}  # what helps if the fleet exists
+IN_FLEET = {"ENGINE_UNPREPARED": NO_TABLES}  # what helps if the fleet exists
 SERVER_IS_AWAY = (
     "nothing is lost, and local work goes on. Check that the server runs, and the network to it; if it has moved: "
     "`bb fleet join ENGINE`. To reserve in this clone only: --fallback local"

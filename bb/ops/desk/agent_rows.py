@@ -39,19 +39,17 @@ class Agents(Record):
 
 
 def rows_of(desk: Desk, index: Index, agents: Iterable[Agent]) -> list[dict[str, Any]]:
-    """AGENTS as every face shows them, with their pauses from the ledger. Time in which this clone of a fleet heard
-    nothing of other machines is nobody's silence, as where reservations are judged."""
+    """AGENTS as every face shows them, with their pauses from the ledger, and silent only where reservations are judged
+    so."""
     store, now, threshold = desk.place.store, desk.now(), desk.stale_after_in(index)
     paused, hearing = dict(index.states(pauses.NAME)), heard_elsewhere.in_fleet(store)
     rows = []
     for agent in agents:
         pause, found = pauses.pause(paused, agent.agent_id), presence.read(store, agent.agent_id, now)
         seen = signs_of_life.presence_of(agent, found, now).replace(paused=pause and pause.as_json())
-        row = seen.shown(now, threshold) | ({"emails": list(agent.emails)} if agent.emails else {})
-        if hearing and (found is None or found.is_remote):
-            known = seen.replace(seen_at=hearing.seen_at(seen.seen_at, now))
-            row["liveness"] = known.liveness(now, threshold)
-        rows.append(row)
+        judged = signs_of_life.as_heard(seen, hearing, now) if signs_of_life.is_elsewhere(found) else seen
+        emails = {"emails": list(agent.emails)} if agent.emails else {}
+        rows.append(seen.shown(now, threshold) | {"liveness": judged.liveness(now, threshold)} | emails)
     return rows
 
 

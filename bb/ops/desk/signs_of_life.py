@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import TypeAlias
 
+    from bb.coordination.agents.hearing import Hearing
     from bb.coordination.agents.roster import Agent, Registration
     from bb.kernel.event import Event
     from bb.ledger.index.index import Index
@@ -261,10 +262,20 @@ def state_of(desk: Desk, index: Index, agent: Agent, now: int) -> str:
         return liveness.ACTIVE
     found = presence.read(desk.place.store, agent.agent_id, now)
     last = presence_of(agent, found, now).replace(paused=None)
-    if found is None or found.is_remote:
-        hearing = heard_elsewhere.in_fleet(desk.place.store)
-        last = last if hearing is None else last.replace(seen_at=hearing.seen_at(last.seen_at, now))
+    if is_elsewhere(found):
+        last = as_heard(last, heard_elsewhere.in_fleet(desk.place.store), now)
     return last.liveness(now, desk.stale_after_in(index))
+
+
+def is_elsewhere(found: Presence | None) -> bool:
+    """Whether an agent whose presence file has FOUND is in another clone."""
+    return found is None or found.is_remote
+
+
+def as_heard(last: Presence, hearing: Hearing | None, now: int) -> Presence:
+    """The presence of an agent elsewhere, for who judges its silence: time in which this clone of a fleet heard nothing
+    of other machines is nobody's silence."""
+    return last if hearing is None else last.replace(seen_at=hearing.seen_at(last.seen_at, now))
 
 
 def write_presence(desk: Desk, agent: Agent, now: int) -> Presence:
